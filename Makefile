@@ -362,7 +362,7 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 		python3 -m pytest -q tests/live/test_pairing.py
 
 # The drills at their full length, which the live tests run for seconds only.
-drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads, a quarter of an hour; needs root
+drills: all $(WORKLOADS) $(O)/collect/steer ## faults and loads, a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64

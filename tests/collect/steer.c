@@ -10,7 +10,7 @@
  * "ok": after "blind" no context switch is seen, until "seeing", and after "endless" no end of a task,
  * as where the kernel skips programs; "finish" waits until nothing is counted any more, and stops.
  * "brim" makes it as if so many calls had ended that two more wrap any bucket in use; the process must
- * sleep.
+ * sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -213,7 +213,7 @@ static int steer(pid_t pid, const struct collector_options *options, struct diag
 		return err;
 	puts("counting");
 	fflush(stdout);
-	while (!err && scanf("%31s", word) == 1) {
+	while (!err && scanf("%31s", word) == 1 && strcmp(word, "detach")) {
 		err = obey(collector, word, d);
 		fflush(stdout);
 	}
@@ -224,6 +224,7 @@ int main(int argc, char **argv)
 {
 	struct collector_options options = { 0 };
 	struct diag d = { 0 };
+	char word[32];
 
 	if (argc > 2)
 		options.max_tasks = (uint32_t)atoi(argv[2]);
@@ -232,9 +233,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: steer PID [stacks | RECORDS]\n");
 		return 2;
 	}
-	if (steer(atoi(argv[1]), &options, &d)) {
-		fprintf(stderr, "steer: %s\n", d.text);
-		return 1;
-	}
+	do {
+		if (steer(atoi(argv[1]), &options, &d)) {
+			fprintf(stderr, "steer: %s\n", d.text);
+			return 1;
+		}
+		puts("ok");
+		fflush(stdout);
+	} while (scanf("%31s", word) == 1);
 	return 0;
 }

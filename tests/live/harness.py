@@ -443,21 +443,28 @@ class Talker(Process):
     def __init__(self, directory, argv, **options):
         argv = [str(arg) for arg in argv]
         super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
-        self.answers = 0
+        self.lines = open(self.stdout_path, "rb")
         self.answer()
 
-    def is_answered(self):
+    def next_line(self):
+        """The next one, once it is whole."""
         assert self.popen.poll() is None, self.stderr()
-        return self.stdout().count(b"\n") > self.answers
+        line = self.lines.readline()
+        if line.endswith(b"\n"):
+            return line
+        self.lines.seek(-len(line), os.SEEK_CUR)
+        return None
 
     def answer(self):
-        until(self.is_answered, "an answer")
-        self.answers += 1
-        return self.stdout().split(b"\n")[self.answers - 1]
+        return until(self.next_line, "an answer")[:-1]
 
     def ask(self, line):
         self.tell(line.encode() + b"\n")
         return self.answer()
+
+    def close(self):
+        super().close()
+        self.lines.close()
 
 
 class Workload(Process):

@@ -15,8 +15,10 @@ import pytest
 import harness
 from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded
 from cgroups import move, pids_limit
-from harness import (BPFTRUSS, BUILD, Process, must_equal, need, play_all, program, run,
-                     skip_if_sanitized, until)  # fmt: skip
+from faults import descriptors, memory_kib
+from harness import (BPFTRUSS, Process, must_equal, need, play_all, program, run,
+                     skip_if_sanitized, slurp, until)  # fmt: skip
+from test_cost import Steer
 from test_tables import overflow, totals
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -154,26 +156,26 @@ def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
     """As a daemon might: descriptors, mappings and memory do not grow."""
     skip_if_sanitized()
     need("bpftool")
-    rounds = size(12, 1000)
-    target = load(live)
-    process = live.spawn(os.path.join(BUILD, "collect", "reattach"), rounds, target.pid)
-    ids = {kind: set() for kind in KINDS}
-    while process.popen.poll() is None:
-        for kind, seen in held(process.pid).items():
+    rounds, ids, lines = size(12, 1000), {kind: set() for kind in KINDS}, []
+    steer = live.add(Steer, load(live).pid, 64)
+    for _ in range(rounds):
+        until(lambda: steer.report(lossy=True).sum("calls"), "calls are counted")
+        for kind, seen in held(steer.pid).items():
             ids[kind] |= seen
-        time.sleep(0.05)
-    assert process.wait() == 0, process.stderr()
-    lines = [tuple(map(int, line.split())) for line in process.stdout().splitlines()]
-    assert len(lines) == rounds and all(ids[kind] for kind in ATTACHED)
-    assert all(calls > 0 for _, calls, _, _, _ in lines)
-    assert len({fds for _, _, fds, _, _ in lines}) == 1
-    assert {mappings for _, _, _, mappings, _ in lines} == {0}
+        steer.step("detach")
+        mappings = slurp("/proc/%d/maps" % steer.pid).count(b"bpf-map")
+        lines.append((descriptors(steer.pid), mappings, memory_kib(steer.pid)))
+        assert steer.ask("attach") == b"counting"
+    steer.step("detach")
+    assert all(ids[kind] for kind in ATTACHED)
+    assert len({fds for fds, _, _ in lines}) == 1
+    assert {mappings for _, mappings, _ in lines} == {0}
     # It grows while the allocator finds its size, in the first rounds.
-    settled, last = lines[rounds // 4][4], lines[-1][4]
+    settled, last = lines[rounds // 4][2], lines[-1][2]
     assert last <= settled + 512
     must_be_unloaded(ids)
     say("%d rounds: %d fds, %d mappings, %d KiB after a quarter, %d KiB in the end; %d programs "
-        "seen", rounds, lines[-1][2], lines[-1][3], settled, last, len(ids["prog"]))  # fmt: skip
+        "seen", rounds, *lines[-1][:2], settled, last, len(ids["prog"]))  # fmt: skip
 
 
 def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(live):
