@@ -37,6 +37,11 @@ def fixture(name):
     return path
 
 
+def copy(name, place):
+    """The same file with an identity that nobody has seen before."""
+    return shutil.copy(fixture(name), str(place))
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 

@@ -44,7 +44,7 @@ def say(text, *values):
 
 def test_as_many_calls_as_go_on_every_cpu_are_all_counted(live):
     seconds = size(1, 60)
-    report, table = live.count("flood", seconds, options=["-f"])
+    report, table = live.count("flood", "calls", seconds, options=["-f"])
     must_equal(report, table)
     calls = table.total("getppid")
     cpus = len(os.sched_getaffinity(0))
@@ -55,7 +55,7 @@ def test_as_many_calls_as_go_on_every_cpu_are_all_counted(live):
 def test_as_many_process_starts_as_go_have_exact_totals(live):
     """Faster than ended ones are read they may run out of room, which must be said."""
     seconds = size(1, 30)
-    report, table = live.count("starts", seconds, options=["-f"], lossy=True)
+    report, table = live.count("flood", "starts", seconds, options=["-f"], lossy=True)
     assert totals(report.counts()) == totals(table.counts())
     must_state_overflow(report)
     starts = report.total("getppid")
@@ -146,7 +146,7 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
 def load(live):
     """Calls without a pause, and processes that come and go; nicer than what is measured."""
     busy = live.spawn(program("pace"), 0, "busy", preexec_fn=lambda: os.nice(10))
-    starts = live.workload("starts", 1000000, 1)
+    starts = live.workload("flood", "starts", 1000000, 1)
     os.setpriority(os.PRIO_PROCESS, starts.pid, 10)
     starts.go()
     return busy

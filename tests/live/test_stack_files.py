@@ -13,18 +13,13 @@ import time
 import pytest
 
 from harness import need_unshare, until
-from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, count_waits, fixture, stack_text,
+from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, copy, count_waits, fixture, stack_text,
                     symbols, symbols_outside_libc)  # fmt: skip
 
 LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
 ENTRY = ["getppid", "probe", "enter", "follow", "main"] + LIBC_START
 HELPERS = ("map_and_call", "jit_and_call")
 HOWS = ("over", "again", "moved", "protect")
-
-
-def copy(name, directory):
-    """The same file with an identity that nobody has seen before."""
-    return shutil.copy(fixture(name), os.path.join(str(directory), name))
 
 
 def library_calls(report, pid=None):

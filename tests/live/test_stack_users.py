@@ -17,17 +17,13 @@ import pytest
 
 from bpf_objects import held, listed, map_keys
 from harness import need, slurp, write
-from stacks import FRAME_POINTERS, Loads, build_id, fixture, stack_text, symbols
+from stacks import FRAME_POINTERS, Loads, build_id, copy, fixture, stack_text, symbols
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 def sh(command, *values):
     return subprocess.run(command % values, shell=True, capture_output=True).returncode == 0
-
-
-def copy(name, path):
-    return shutil.copy(fixture(name), path)
 
 
 def nothing(top):

@@ -24,6 +24,7 @@ from faults import memory_kib, must_be_below
 from harness import (BPFTRUSS, Report, deaf_command, meanwhile, need_unshare, program,
                      skip_if_sanitized, slurp, until, write)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client
+from test_inline import copy_of
 from test_stack_hostile import SECTION, sections
 
 CALLS = 100
@@ -102,12 +103,6 @@ def must_answer_while_a_worker_is_busy(daemon):
 # --- servers that do not answer -------------------------------------------------------------------
 
 
-def without_symbols(directory):
-    path = str(directory / "bare")
-    subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
-    return path
-
-
 @pytest.fixture
 def server():
     """Answers when it is told to."""
@@ -119,7 +114,7 @@ def server():
 @needs_client
 def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path, server):
     """With all that was counted, and what is missing is said."""
-    target = live.workload(without_symbols(tmp_path), CALLS)
+    target = live.workload(copy_of("inlined", tmp_path, "--strip-all"), CALLS)
     bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=server.env)
     target.play()
     until(lambda: server.asked, "the server is asked")
@@ -143,20 +138,20 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, server):
 
 @needs_client
 def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server, start, loads):
-    path = without_symbols(tmp_path)
+    path = copy_of("inlined", tmp_path, "--strip-all")
     # What is mapped before counting begins has its tables: these stacks are whole.
     target, other = live.workload(path, CALLS), loads()
-    daemon = start("bare", "loads", options=["--debuginfod"], env=server.env)
+    daemon = start("inlined", "loads", options=["--debuginfod"], env=server.env)
     target.play()
     until(lambda: server.asked, "the server is asked")
     answers_everything(daemon)
-    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+    assert {symbol for module, symbol in frames_of(daemon) if module == "inlined"} == {None}
     assert names_of(daemon)["waiting"] > 0
     # Nor do other files wait for it.
     must_name_others(daemon, other)
-    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+    assert {symbol for module, symbol in frames_of(daemon) if module == "inlined"} == {None}
     server.told.set()
-    until(lambda: ("bare", "work") in frames_of(daemon), "the name comes in a later report")
+    until(lambda: ("inlined", "work") in frames_of(daemon), "the name comes in a later report")
 
 
 # --- files that keep a reader busy ----------------------------------------------------------------
@@ -164,16 +159,15 @@ def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server, s
 
 def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path, start):
     """Three files without an end to speak of, which cost whoever made them nothing."""
-    debug, path = tmp_path / "huge.debug", str(tmp_path / "linked")
+    debug = tmp_path / "huge.debug"
     debug.write_bytes(b"x")
-    subprocess.run(
-        ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
-         "--add-gnu-debuglink=%s" % debug, program("pace"), path], check=True)
+    path = copy_of("pace", tmp_path, "--strip-all", "--remove-section=.note.gnu.build-id",
+                   "--add-gnu-debuglink=%s" % debug)  # fmt: skip
     (tmp_path / ".debug").mkdir()
     shutil.copy(debug, tmp_path / ".debug")
     for place in (debug, tmp_path / ".debug" / "huge.debug"):
         os.truncate(place, 1 << 30)
-    daemon = start("linked")
+    daemon = start("pace")
     target = live.workload(path, 100)
     target.go()
     must_answer_while_a_worker_is_busy(daemon)
@@ -415,11 +409,9 @@ def xz_bomb(size):
 def bomb(tmp_path_factory):
     """A small program whose symbols are a gigabyte of nothing."""
     folder = tmp_path_factory.mktemp("bomb")
-    path, packed = str(folder / "bomb"), folder / "packed"
+    packed = folder / "packed"
     packed.write_bytes(xz_bomb(1 << 30))
-    subprocess.run(
-        ["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=%s" % packed,
-         program("pace"), path], check=True)
+    path = copy_of("pace", folder, "--strip-all", "--add-section=.gnu_debugdata=%s" % packed)
     assert os.path.getsize(path) < 2 << 20
     return path
 
@@ -461,7 +453,7 @@ def test_a_bomb_bursts_in_a_worker_and_not_far(bomb, tmp_path):
 
 def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb, start):
     skip_if_sanitized()
-    daemon = start("bomb")
+    daemon = start("pace")
     live.play(shutil.copy(bomb, str(tmp_path)), 100)
     until(lambda: names_of(daemon)["places"] > 0, "its stacks are seen")
     until(lambda: not names_of(daemon)["waiting"], "all that can be known is known")
