@@ -96,11 +96,6 @@ class Prometheus(Process):
 
         return until(reached, what)
 
-    def target(self):
-        """What it knows of its target: health, lastError, lastScrape; None before it has any."""
-        found = (self.ask("targets") or {}).get("activeTargets")
-        return found[0] if found else None
-
     def wait_scrape(self):
         """Waits for a scrape that begins from now on and whose samples can be asked for.
 
@@ -112,7 +107,7 @@ class Prometheus(Process):
             found = self.query("timestamp(up)")
             return bool(found) and found[0][1] > since
         self.until(scraped, "a scrape")
-        assert self.value("up") == 1, self.target()["lastError"]
+        assert self.value("up") == 1, self.ask("targets")
         return self
 
     def query(self, expression):

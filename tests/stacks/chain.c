@@ -189,16 +189,6 @@ static NOINLINE void step_through_plt(int steps)
 	sink = getppid();
 	BARRIER();
 }
-#else
-static void step_over_fault(void)
-{
-	_exit(4);
-}
-
-static void step_through_plt(int steps)
-{
-	_exit(steps ? 4 : 5);
-}
 #endif
 
 /* --- threads and processes -------------------------------------------------------------------- */
@@ -246,10 +236,12 @@ int main(int argc, char **argv)
 		realigned(100, 1, 2, 3, 4, 5, 6);
 	else if (!strcmp(mode, "timer") || !strcmp(mode, "altstack"))
 		interrupt_spin(mode[0] == 'a' ? SA_ONSTACK : 0);
+#if defined(__x86_64__)
 	else if (!strcmp(mode, "fault"))
 		step_over_fault();
 	else if (!strcmp(mode, "steps"))
 		step_through_plt(number);
+#endif
 	else if (!strcmp(mode, "threads"))
 		wait_in_threads(number);
 	else if (!strcmp(mode, "vfork"))

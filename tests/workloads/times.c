@@ -71,16 +71,6 @@ static void read_late_pipe(int times)
 	counted_wait(child);
 }
 
-static void read_zero(void)
-{
-	timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
-}
-
-static void get_random(void)
-{
-	timed_call(SYS_getrandom, (long)buf, RANDOM_BYTES, 0, 0);
-}
-
 static void move_to_cpu(int cpu)
 {
 	unsigned long mask = 1UL << cpu;
@@ -98,13 +88,13 @@ static void do_calls(const char *what, int number, int cpus)
 		else if (!strcmp(what, "until"))
 			sleep_until();
 		else if (!strcmp(what, "random"))
-			get_random();
+			timed_call(SYS_getrandom, (long)buf, RANDOM_BYTES, 0, 0);
 		else if (!strcmp(what, "user")) {
 			burn_us(2000);
 			counted_call(SYS_getppid);
 		} else if (!strcmp(what, "migrate")) {
 			move_to_cpu(i % cpus);
-			read_zero();
+			timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
 			sleep_ms(1);
 		} else {
 			abort();
