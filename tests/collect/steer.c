@@ -76,9 +76,8 @@ static uint64_t set_calls(const struct collector *collector, uint32_t set)
 
 static int print_hints(struct collector *collector)
 {
-	printf("[%" PRIu32, hint_tid(collector, 0));
-	for (int cpu = 1; cpu < libbpf_num_possible_cpus(); cpu++)
-		printf(",%" PRIu32, hint_tid(collector, cpu));
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		printf("%c%" PRIu32, cpu ? ',' : '[', hint_tid(collector, cpu));
 	puts("]");
 	return 0;
 }
@@ -88,9 +87,8 @@ static int print_sets(struct collector *collector)
 	const struct overflow_sets *sets =
 		&collector->skel->rodata->overflow_sets[LABEL_NATIVE_ABI];
 
-	printf("[%" PRIu64, set_calls(collector, sets->first));
-	for (uint32_t set = 1; set <= sets->mask; set++)
-		printf(",%" PRIu64, set_calls(collector, sets->first + set));
+	for (uint32_t set = 0; set <= sets->mask; set++)
+		printf("%c%" PRIu64, set ? ',' : '[', set_calls(collector, sets->first + set));
 	puts("]");
 	return 0;
 }

@@ -27,11 +27,10 @@ def move(pid, path):
 
 def cgroup_remove(path):
     """Whether it is gone now: as long as it holds a process it stays."""
-    try:
+    with contextlib.suppress(OSError):
         os.rmdir(path)
         return True
-    except OSError:
-        return False
+    return False
 
 
 def cgroup_empty(path, root):

@@ -72,10 +72,8 @@ def difference(more, less):
 
 def history_of(daemon, *options):
     """A timeline, from the daemon or its file."""
-    options = options or ("--step", "all")
-    result = run(
-        *("history", "--socket", daemon.socket, "--state-dir", daemon.state, "--json"), *options
-    )
+    place = "--socket", daemon.socket, "--state-dir", daemon.state
+    result = run("history", *place, "--json", *(options or ("--step", "all")))
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 

@@ -6,6 +6,7 @@ Every report that a test gets has been checked against the identities that hold 
 (check_identities). A workload's own table is then compared row by row: the difference is to be 0.
 """
 
+import collections
 import contextlib
 import errno
 import glob
@@ -274,11 +275,10 @@ def interval_reports(text):
 
 
 def merge_errnos(all_errnos):
-    total = {}
+    total = collections.Counter()
     for errnos in all_errnos:
-        for name, count in errnos.items():
-            total[name] = total.get(name, 0) + count
-    return total
+        total.update(errnos)
+    return dict(total)
 
 
 def merge_counts(rows, by_pid):
@@ -540,14 +540,8 @@ class Bpftruss(Process):
 def run(*arguments, **options):
     """bpftruss as a user would call it, and what came of it."""
     argv = [BPFTRUSS] + [str(arg) for arg in arguments]
-    return subprocess.run(
-        argv,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        **options,
-    )
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, **options}
+    return subprocess.run(argv, timeout=DEADLINE_S, **options)
 
 
 @contextlib.contextmanager

@@ -223,12 +223,8 @@ def stack_differences(got, expected):
 
 def must_be_complete(rows):
     """All calls of these rows have whole stacks."""
-    broken = {
-        row["syscall"] + "\n" + stack_text(stack)
-        for row in rows
-        for stack in row["stacks"]
-        if stack["end"] != "complete"
-    }
+    stacks = [(row["syscall"], stack) for row in rows for stack in row["stacks"]]
+    broken = {call + "\n" + stack_text(stack) for call, stack in stacks if stack["end"] != "complete"}
     assert broken == set(), "\n\n".join(broken)
 
 

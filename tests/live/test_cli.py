@@ -200,30 +200,26 @@ def test_a_command_reads_its_standard_input():
 
 def test_a_command_gets_neither_blocked_signals_nor_file_descriptors():
     script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd"
-    expected = subprocess.run(
-        ["/bin/sh", "-c", script], stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, check=False
-    )
+    argv = ["/bin/sh", "-c", script]
+    expected = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True)
     assert run("-c", "/bin/sh", "-c", script).stdout == expected.stdout.decode()
 
 
 # --- usage ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments, says",
-    [
-        (["-c", "--colour", "-p", "1"], "--colour"),
-        (["-c", "-p", "no-pid"], "no-pid"),
-        (["-c", "-t", "opne", "-p", "1"], "open"),
-        (["-c", "-t", "getpid,clsoe", "-p", "1"], "close"),
-        (["-c", "-t", "%netwrok", "-p", "1"], "%network"),
-        (["-c", "-p"], "-p"),
-        (["-c"], ""),
-        ([], ""),
-        (["frobnicate-the-kernel"], ""),
-        (["-c", "-p", "1", "/bin/true"], ""),
-    ],
-)
+@pytest.mark.parametrize("arguments, says", [
+    (["-c", "--colour", "-p", "1"], "--colour"),
+    (["-c", "-p", "no-pid"], "no-pid"),
+    (["-c", "-t", "opne", "-p", "1"], "open"),
+    (["-c", "-t", "getpid,clsoe", "-p", "1"], "close"),
+    (["-c", "-t", "%netwrok", "-p", "1"], "%network"),
+    (["-c", "-p"], "-p"),
+    (["-c"], ""),
+    ([], ""),
+    (["frobnicate-the-kernel"], ""),
+    (["-c", "-p", "1", "/bin/true"], ""),
+])  # fmt: skip
 def test_what_makes_no_sense_is_a_usage_error(arguments, says):
     result = run(*arguments)
     assert result.returncode == 2
@@ -256,15 +252,12 @@ def test_help_and_version_go_to_stdout():
 # --- -t ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "chosen, wanted",
-    [
-        ("getppid", "getppid"),
-        ("getppid,openat", "getppid openat"),
-        ("%file", "openat"),
-        ("!getppid,%file", "read write readv writev close pipe2 getuid exit_group"),
-    ],
-)
+@pytest.mark.parametrize("chosen, wanted", [
+    ("getppid", "getppid"),
+    ("getppid,openat", "getppid openat"),
+    ("%file", "openat"),
+    ("!getppid,%file", "read write readv writev close pipe2 getuid exit_group"),
+])  # fmt: skip
 def test_t_shows_the_chosen_calls_only(live, chosen, wanted):
     report, _ = live.count("calls", options=["-t", chosen])
     assert report.all("syscall") == set(wanted.split())

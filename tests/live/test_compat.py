@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from harness import NATIVE, program, slurp, until
+from harness import NATIVE, merge_errnos, program, slurp, until
 
 pytestmark = [
     pytest.mark.skipif(NATIVE != "arm64", reason="64-bit Arm has this, other machines do not"),
@@ -70,8 +70,7 @@ def counts(report):
         if row["abi"] != "arm":
             continue
         calls, errnos = found.get(row["syscall"], (0, {}))
-        errnos = {name: errnos.get(name, 0) + n for name, n in row["errnos"].items()} or errnos
-        found[row["syscall"]] = (calls + row["calls"], errnos)
+        found[row["syscall"]] = (calls + row["calls"], merge_errnos([errnos, row["errnos"]]))
     return found
 
 

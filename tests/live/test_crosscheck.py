@@ -37,9 +37,7 @@ def directory(tmp_path):
 def run_into_file(argv, path):
     """Output to files, as under bpftruss: programs make other calls for a terminal or /dev/null."""
     with open(path, "wb") as out:
-        subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=DEADLINE_S, check=False
-        )
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=DEADLINE_S)
 
 
 def strace_counts(path, command):

@@ -217,16 +217,13 @@ def spoil(place, script):
     subprocess.run(["sh", "-ec", script], cwd=place, check=True)
 
 
-@pytest.mark.parametrize(
-    "script, sentence",
-    [
-        ("chmod 755 state", "chmod 700"),
-        ("chown 1234:1234 state", "belongs to another user"),
-        ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
-        ("rmdir state; touch state", "Not a directory"),
-        ("rmdir state; rmdir ../daemon", "cannot make directory"),
-    ],
-)
+@pytest.mark.parametrize("script, sentence", [
+    ("chmod 755 state", "chmod 700"),
+    ("chown 1234:1234 state", "belongs to another user"),
+    ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
+    ("rmdir state; touch state", "Not a directory"),
+    ("rmdir state; rmdir ../daemon", "cannot make directory"),
+])  # fmt: skip
 def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence):
     place = tmp_path / "daemon"
     spoil(place, script)

@@ -41,16 +41,14 @@ def cut_off(data, path):
     del data[(frames.start + frames.stop) // 2 :]
 
 
-def huge_sections(data, path):
+def huge_sections(data, path, field=SIZE, value=1 << 62):
     for place, fields in sections(data):
-        fields[SIZE] = (1 << 62) + fields[SIZE]
+        fields[field] = value
         SECTION.pack_into(data, place, *fields)
 
 
 def sections_elsewhere(data, path):
-    for place, fields in sections(data):
-        fields[OFFSET] = (1 << 64) - 4096
-        SECTION.pack_into(data, place, *fields)
+    huge_sections(data, path, OFFSET, (1 << 64) - 4096)
 
 
 def garbage_frames(data, path):

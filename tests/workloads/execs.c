@@ -12,7 +12,7 @@
 static char *again[] = { "execs", "again", NULL, NULL };
 static struct thread sleeper, caller;
 
-static void exec_again(void)
+static __attribute__((noreturn)) void exec_again(void)
 {
 	repeat_call(7, SYS_getppid, 0);
 	table_add(SYS_execve, 0, END_OK);
@@ -31,7 +31,6 @@ static int run_caller(void *arg)
 {
 	repeat_call(11, SYS_getuid, 0);
 	exec_again();
-	return 0;
 }
 
 /* What the C library makes of vfork(). */

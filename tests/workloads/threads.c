@@ -15,7 +15,7 @@ static int start_pipe[2];
 static int calls, nr_staying;
 static volatile bool stop;
 
-static void work(void)
+static __attribute__((noreturn)) void work(void)
 {
 	repeat_call(calls, SYS_getppid, 0);
 	repeat_call(calls / 11, SYS_close, -1);
@@ -27,13 +27,11 @@ static int run_early(void *arg)
 	raw_wait(start_pipe[0]);
 	table_add(SYS_read, 1, END_UNTIMED);
 	work();
-	return 0;
 }
 
 static int run_late(void *arg)
 {
 	work();
-	return 0;
 }
 
 static int run_passing(void *arg)
