@@ -229,7 +229,7 @@ $(UNIT:%=$(O)/unit/%): | $(FIXTURE_NAMES:%=$(FIXTURES)/%)
 $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
+	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-unused-parameter -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
 
 # And one of 32-bit Arm, without a C library: the linker for 64-bit Arm can make it.
 ifeq ($(ARCH),arm64)
@@ -290,12 +290,12 @@ $(STACKS)/chain-static-pie: COMPILE = $(GCC) -O2 -static-pie -fPIE
 $(STACKS)/chain-%: tests/stacks/chain.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -std=gnu11 $(WARN) -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
+	$(Q)$(COMPILE) -std=gnu11 $(WARN) -Wno-unused-parameter -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
 
-$(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile
+$(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile tests/workloads/filter.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 $(WARN) -O1 -g -fno-optimize-sibling-calls $< -o $@
+	$(Q)$(CLANG) -std=gnu11 $(WARN) -Wno-unused-parameter -D_GNU_SOURCE -O1 -g -fno-optimize-sibling-calls $< -o $@
 
 # Functions of other names and frames at the same addresses.
 $(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DSELF='"alpha_self"' -DFRAME='"0x218"'
@@ -362,7 +362,7 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 		python3 -m pytest -q tests/live/test_pairing.py
 
 # The drills at their full length, which the live tests run for seconds only.
-drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads, a quarter of an hour; needs root
+drills: all $(WORKLOADS) $(O)/collect/steer ## faults and loads, a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64
@@ -409,7 +409,7 @@ $(O)/fuzz/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -c $< -o $@
 
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_OBJ)
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer $(filter %.c %.o,$^) $(LIBS) -o $@
 

@@ -144,7 +144,7 @@ def render_notes(columns, outcome):
 
 
 def left_out(expected):
-    """(what pytest is told to leave out, why) of a file of tests/kernels."""
+    """(what pytest is told to leave out, why) of a file of tests/kernels, and of those it includes."""
     found, comment, in_comment = [], [], False
     with open(os.path.join(TOP, "tests/kernels", expected), encoding="utf-8") as lines:
         for line in lines:
@@ -152,6 +152,8 @@ def left_out(expected):
             if is_comment:
                 comment = (comment if in_comment else []) + [line[1:].strip()]
             in_comment = is_comment
+            if line.startswith("include "):
+                found += left_out(line.split()[1])
             match = re.match(r"--deselect (\S+)|(-k) \"(.*)\"", line)
             if match:
                 what = match[1] or match[2] + " " + match[3]

@@ -91,20 +91,13 @@ class Cgroup:
 # --- the daemon and its herd ---------------------------------------------------------------------
 
 
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=DEADLINE_S)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.path)
-
-
 def ask(path, target):
     """The answer, and how long it took in ms, from connecting to its last byte."""
     start = time.monotonic()
-    connection = Connection(path)
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(DEADLINE_S)
+    connection.sock.connect(path)
     connection.request("GET", target)
     response = connection.getresponse()
     body = response.read()

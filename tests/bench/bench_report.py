@@ -47,31 +47,28 @@ def medians(samples):
     return Figures(samples, statistics.median)
 
 
-def best(samples):
-    return Figures(samples, min)
-
-
 # Title, format, value of a variant.
+SERVER_COLUMNS = [
+    ("Apache us CPU", "{:.1f}", lambda s, name: medians(s).value(name, "cpu")),
+    ("req/s", "{:.0f}", lambda s, name: medians(s).value(name, "http")),
+    ("% of bare", "{:.0f}", lambda s, name: percent_of_bare(s, name)),
+]
 COLUMNS = [
     ("ns/call", "{:.0f}", lambda s, name: medians(s).value(name, "call")),
-    ("best", "{:.0f}", lambda s, name: best(s).value(name, "call")),
+    ("best", "{:.0f}", lambda s, name: Figures(s, min).value(name, "call")),
     ("added", "{:.0f}", lambda s, name: medians(s).added(name, "call")),
     ("x empty", "{:.2f}", lambda s, name: medians(s).added_over((name, "call"), (EMPTY, "call"))),
     ("2 threads", "{:.0f}", lambda s, name: medians(s).value(name, "pair")),
     ("pipe ns", "{:.0f}", lambda s, name: medians(s).value(name, "pipe")),
     ("added", "{:.0f}", lambda s, name: medians(s).added(name, "pipe")),
-    ("Apache us CPU", "{:.1f}", lambda s, name: medians(s).value(name, "cpu")),
-    ("req/s", "{:.0f}", lambda s, name: medians(s).value(name, "http")),
-    ("% of bare", "{:.0f}", lambda s, name: percent_of_bare(s, name)),
+    *SERVER_COLUMNS,
 ]
 
 # A stack costs what a tool costs more with it than without.
 STACK_COLUMNS = [
     ("ns/call", "{:.0f}", lambda s, name: medians(s).value(name, "deep")),
     ("added", "{:.0f}", lambda s, name: medians(s).added(name, "deep")),
-    ("Apache us CPU", "{:.1f}", lambda s, name: medians(s).value(name, "cpu")),
-    ("req/s", "{:.0f}", lambda s, name: medians(s).value(name, "http")),
-    ("% of bare", "{:.0f}", lambda s, name: percent_of_bare(s, name)),
+    *SERVER_COLUMNS,
 ]
 STACK_ROWS = [BARE, EMPTY, TRACED, STACKED, STACKID, USTACK, "bpftrace @[dw_ustack]"]
 

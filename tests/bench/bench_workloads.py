@@ -60,12 +60,7 @@ def wait_until(reached, otherwise, error=BenchError, seconds=READY_SECONDS):
 
 
 def children(parent):
-    found = []
-    for stat in glob.glob("/proc/[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            if int(Path(stat).read_text().rsplit(")", 1)[1].split()[1]) == parent:
-                found.append(int(stat.split("/")[2]))
-    return sorted(found)
+    return sorted(map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split()))
 
 
 def tracers():

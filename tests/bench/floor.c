@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Attaches the programs of floor.bpf.c, says so, and stays until its stdin ends. */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "floor.skel.h"
 
-struct mode {
-	const char *name;
-	bool empty_enter, empty_exit, empty_switch, timestamps, counting, stackid;
-};
-
-static const struct mode modes[] = {
-	{ "empty", .empty_enter = true, .empty_exit = true },
-	{ "switch", .empty_enter = true, .empty_exit = true, .empty_switch = true },
-	{ "timestamps", .timestamps = true },
-	{ "counting", .counting = true },
-	{ "stackid", .empty_enter = true, .stackid = true },
+static const struct mode {
+	const char *name, *programs;
+} modes[] = {
+	{ "empty", "empty_enter empty_exit" },
+	{ "switch", "empty_enter empty_exit empty_switch" },
+	{ "timestamps", "timestamp_enter timestamp_exit" },
+	{ "counting", "counting_enter counting_exit" },
+	{ "stackid", "empty_enter stackid_exit" },
 };
 
 static const struct mode *mode_find(const char *name)
@@ -27,16 +23,16 @@ static const struct mode *mode_find(const char *name)
 	return NULL;
 }
 
-static void programs_choose(struct floor_bpf *skel, const struct mode *mode)
+static void programs_choose(struct bpf_object *object, const struct mode *mode)
 {
-	bpf_program__set_autoload(skel->progs.empty_enter, mode->empty_enter);
-	bpf_program__set_autoload(skel->progs.empty_exit, mode->empty_exit);
-	bpf_program__set_autoload(skel->progs.empty_switch, mode->empty_switch);
-	bpf_program__set_autoload(skel->progs.timestamp_enter, mode->timestamps);
-	bpf_program__set_autoload(skel->progs.timestamp_exit, mode->timestamps);
-	bpf_program__set_autoload(skel->progs.counting_enter, mode->counting);
-	bpf_program__set_autoload(skel->progs.counting_exit, mode->counting);
-	bpf_program__set_autoload(skel->progs.stackid_exit, mode->stackid);
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		const char *name = bpf_program__name(program);
+
+		bpf_program__set_autoload(program, strstr(mode->programs, name) != NULL);
+	}
 }
 
 int main(int argc, char **argv)
@@ -52,10 +48,8 @@ int main(int argc, char **argv)
 	skel = floor_bpf__open();
 	if (!skel)
 		return 1;
-	programs_choose(skel, mode);
-	err = floor_bpf__load(skel);
-	if (!err)
-		err = floor_bpf__attach(skel);
+	programs_choose(skel->obj, mode);
+	err = floor_bpf__load(skel) ?: floor_bpf__attach(skel);
 	if (!err) {
 		puts("attached");
 		fflush(stdout);

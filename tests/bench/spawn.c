@@ -4,23 +4,11 @@
  * CPUs; 0: as many as they can. Says how many a second they were.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S 1000000000L
-
-static long now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
+#include "batches.h"
 
 /* vfork(), as shells and make(1) start programs: no copy of the memory. */
 static void spawn(void)
@@ -36,10 +24,11 @@ static void spawn(void)
 
 static long spawn_at(long rate, long seconds)
 {
-	long start = now_ns(), end = start + seconds * NS_PER_S, made = 0, now;
+	double start = time_ns(), took_s;
+	long made = 0;
 
-	while ((now = now_ns()) < end) {
-		if (rate && made * NS_PER_S >= (now - start) * rate) {
+	while ((took_s = (time_ns() - start) / 1e9) < seconds) {
+		if (rate && made >= took_s * rate) {
 			usleep(200);
 			continue;
 		}

@@ -4,8 +4,9 @@
  * exist from the start, so that a tool which attaches once sees them all. A batch of several
  * threads is as slow as its slowest.
  *
- * usage: spin THREADS [FRAMES]; the first thread calls from below so many frames. Then lines "THREADS BATCHES MICROSECONDS" on stdin, each answered by the
- * nanoseconds of a call. The first line of output is the pid.
+ * usage: spin THREADS [FRAMES]; the first thread calls from below so many frames. Then lines
+ * "THREADS BATCHES MICROSECONDS" on stdin, each answered by the nanoseconds of a call. The first
+ * line of output is the pid.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -7,10 +7,13 @@
  * "report" by the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by
  * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
  * without room each CPU has counted in its set of overflow rows, both as JSON. Also answered
- * "ok": after "blind" no context switch is seen, until "seeing"; "brim" makes it as if so many
- * calls had ended that two more wrap any bucket in use; the process must sleep.
+ * "ok": after "blind" no context switch is seen, until "seeing", and after "endless" no end of a task,
+ * as where the kernel skips programs; "finish" waits until nothing is counted any more, and stops.
+ * "brim" makes it as if so many calls had ended that two more wrap any bucket in use; the process must
+ * sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
  */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +24,15 @@
 #include "model/label.h"
 #include "report/report.h"
 
-static const char *const steps[NR_STEP] = {
-	[STEP_NORMAL] = "normal",
-	[STEP_NO_STACKS] = "no_stacks",
-	[STEP_NO_ERRNOS] = "no_errnos",
-};
-
 static void print_fill(const char *name, const struct table_fill *fill)
 {
 	printf("\"%s\":[%" PRIu32 ",%" PRIu32 "],", name, fill->used, fill->capacity);
 }
 
-static int print_cost(const struct collector *collector)
+static int print_cost(struct collector *collector)
 {
 	struct collector_cost cost;
-	int err = collector_cost(collector, &cost);
+	int err = collector_reclaim(collector) ?: collector_cost(collector, &cost);
 
 	if (err)
 		return err;
@@ -79,9 +76,8 @@ static uint64_t set_calls(const struct collector *collector, uint32_t set)
 
 static int print_hints(struct collector *collector)
 {
-	printf("[%" PRIu32, hint_tid(collector, 0));
-	for (int cpu = 1; cpu < libbpf_num_possible_cpus(); cpu++)
-		printf(",%" PRIu32, hint_tid(collector, cpu));
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		printf("%c%" PRIu32, cpu ? ',' : '[', hint_tid(collector, cpu));
 	puts("]");
 	return 0;
 }
@@ -91,9 +87,8 @@ static int print_sets(struct collector *collector)
 	const struct overflow_sets *sets =
 		&collector->skel->rodata->overflow_sets[LABEL_NATIVE_ABI];
 
-	printf("[%" PRIu64, set_calls(collector, sets->first));
-	for (uint32_t set = 1; set <= sets->mask; set++)
-		printf(",%" PRIu64, set_calls(collector, sets->first + set));
+	for (uint32_t set = 0; set <= sets->mask; set++)
+		printf("%c%" PRIu64, set ? ',' : '[', set_calls(collector, sets->first + set));
 	puts("]");
 	return 0;
 }
@@ -102,6 +97,26 @@ static int be_blind(struct collector *collector)
 {
 	bpf_link__destroy(collector->skel->links.on_sched_switch);
 	collector->skel->links.on_sched_switch = NULL;
+	return 0;
+}
+
+static int be_endless(struct collector *collector)
+{
+	bpf_link__destroy(collector->skel->links.on_exit);
+	collector->skel->links.on_exit = NULL;
+	return 0;
+}
+
+static int finish(struct collector *collector)
+{
+	struct pollfd poll_fd = { .fd = collector_fd(collector), .events = POLLIN };
+
+	while (collector_live(collector)) {
+		poll(&poll_fd, 1, collector_patience_ms(collector));
+		if (collector_reclaim(collector))
+			return -1;
+	}
+	collector_stop(collector);
 	return 0;
 }
 
@@ -149,36 +164,38 @@ static int fill_to_the_brim(struct collector *collector)
 
 static const struct order {
 	const char *word;
-	int (*obey)(struct collector *collector);
-} orders[] = { { "blind", be_blind }, { "seeing", see }, { "brim", fill_to_the_brim } },
-  questions[] = { { "hints", print_hints }, { "sets", print_sets } };
+	int (*obey)(struct collector *collector); /* NULL: it is a step to take */
+	enum collector_step step;
+	bool is_question;
+} orders[] = {
+	{ "normal", .step = STEP_NORMAL },
+	{ "no_stacks", .step = STEP_NO_STACKS },
+	{ "no_errnos", .step = STEP_NO_ERRNOS },
+	{ "blind", .obey = be_blind },
+	{ "seeing", .obey = see },
+	{ "endless", .obey = be_endless },
+	{ "finish", .obey = finish },
+	{ "brim", .obey = fill_to_the_brim },
+	{ "cost", .obey = print_cost, .is_question = true },
+	{ "hints", .obey = print_hints, .is_question = true },
+	{ "sets", .obey = print_sets, .is_question = true },
+};
 
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-		if (strcmp(word, orders[i].word))
-			continue;
-		if (orders[i].obey(collector))
-			return -1;
-		puts("ok");
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
-		if (!strcmp(word, questions[i].word))
-			return questions[i].obey(collector);
-	}
-	if (!strcmp(word, "cost"))
-		return collector_reclaim(collector) ?: print_cost(collector);
+	const struct order *order = orders, *end = orders + ARRAY_SIZE(orders);
+
 	if (!strcmp(word, "report"))
 		return print_report(collector, d);
-	for (int step = 0; step < NR_STEP; step++) {
-		if (strcmp(word, steps[step]))
-			continue;
-		collector_step_down(collector, (enum collector_step)step);
+	while (order < end && strcmp(word, order->word))
+		order++;
+	if (order == end || (order->obey && order->obey(collector)))
+		return -1;
+	if (!order->obey)
+		collector_step_down(collector, order->step);
+	if (!order->is_question)
 		puts("ok");
-		return 0;
-	}
-	return -1;
+	return 0;
 }
 
 static int steer(pid_t pid, const struct collector_options *options, struct diag *d)
@@ -186,16 +203,15 @@ static int steer(pid_t pid, const struct collector_options *options, struct diag
 	struct collector *collector __cleanup(collector_freep) = NULL;
 	const struct target_options target = { .follow = true };
 	char word[32];
-	int err = collector_open(options, &collector, d);
+	int err = collector_open(options, &collector, d)
+		  ?: collector_add_target(collector, pid, &target, d)
+		  ?: collector_start(collector, d);
 
-	if (!err)
-		err = collector_add_target(collector, pid, &target, d);
-	if (!err)
-		err = collector_start(collector, d);
-	if (!err)
-		puts("counting");
+	if (err)
+		return err;
+	puts("counting");
 	fflush(stdout);
-	while (!err && scanf("%31s", word) == 1) {
+	while (!err && scanf("%31s", word) == 1 && strcmp(word, "detach")) {
 		err = obey(collector, word, d);
 		fflush(stdout);
 	}
@@ -206,6 +222,7 @@ int main(int argc, char **argv)
 {
 	struct collector_options options = { 0 };
 	struct diag d = { 0 };
+	char word[32];
 
 	if (argc > 2)
 		options.max_tasks = (uint32_t)atoi(argv[2]);
@@ -216,9 +233,13 @@ int main(int argc, char **argv)
 	}
 	if (errands_new(&options.errands))
 		return 1;
-	if (steer(atoi(argv[1]), &options, &d)) {
-		fprintf(stderr, "steer: %s\n", d.text);
-		return 1;
-	}
+	do {
+		if (steer(atoi(argv[1]), &options, &d)) {
+			fprintf(stderr, "steer: %s\n", d.text);
+			return 1;
+		}
+		puts("ok");
+		fflush(stdout);
+	} while (scanf("%31s", word) == 1);
 	return 0;
 }

@@ -5,31 +5,10 @@
  * must pass the check.
  */
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "elf/symbols.h"
 #include "elf/wire.h"
-
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int file_make(const void *bytes, size_t size)
-{
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-
-	require(fd >= 0 && pwrite(fd, bytes, size, 0) == (ssize_t)size);
-	return fd;
-}
+#include "fuzz.h"
 
 static void unwind_use(const struct elf_unwind *unwind)
 {

@@ -4,22 +4,10 @@
  * histogram, errnos, or a whole file, which must open, answer and take another interval.
  */
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "store/sum.h"
 #include "store/history.h"
-
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* What was read is written the same way, or in fewer bytes. */
 static void fuzz_histogram(const uint8_t *data, size_t size)

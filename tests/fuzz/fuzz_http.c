@@ -6,29 +6,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "ipc/client.h"
 #include "ipc/server.h"
 #include "ipc/socket.h"
+#include "fuzz.h"
 
 /* No request that is understood is longer. */
 #define MAX_REQUEST_BYTES (16u << 10)
-
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void text_use(const char *text)
 {

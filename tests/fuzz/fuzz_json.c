@@ -3,20 +3,8 @@
  * The reader of JSON reports. What it takes must stand every report, and be the same again when it
  * is written and read once more.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "report/report.h"
-
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 struct text {
 	char *bytes; /* owned */

@@ -6,30 +6,18 @@
  */
 #include <fnmatch.h>
 #include <getopt.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/clock.h"
 #include "cmd/options.h"
 #include "model/match.h"
 #include "model/group.h"
 #include "report/table.h"
 #include "syscalls/syscall_set.h"
+#include "fuzz.h"
 
 #define NOW_NS 1763560000123456789
 
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* Whether it was taken; if not, that there is a sentence. */
@@ -149,15 +137,19 @@ static int words_split(char **text, char *words[WORDS_MAX + 1])
 	return count;
 }
 
-/* The command line of a verb. */
+/* The command line of a verb, and behind an empty line a configuration file for the daemon. */
 static void fuzz_verb(const struct verb *verb, char *text)
 {
-	char *words[WORDS_MAX + 1];
+	char *words[WORDS_MAX + 1], path[64];
 	int count = words_split(&text, words);
+	int fd __cleanup(closep) = file_make(text ?: "", strlen(text ?: ""));
 	struct options options;
 	struct diag d;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	options_init(&options, verb);
+	if (verb->bit == VERB_DAEMON)
+		taken(config_read(&options, path, &d), &d);
 	if (taken(options_read(&options, count, words, &d), &d))
 		taken(options_complete(&options, &d), &d);
 	options_done(&options);
@@ -178,24 +170,9 @@ static void fuzz_snapshot(char *text)
 	fuzz_verb(&(struct verb){ .name = "snapshot", .bit = VERB_SNAPSHOT }, text);
 }
 
-/* Flags, an empty line, and a file; both are read into the same options. */
 static void fuzz_daemon(char *text)
 {
-	const struct verb verb = { .name = "daemon", .bit = VERB_DAEMON };
-	int fd __cleanup(closep) = memfd_create("fuzz", MFD_CLOEXEC);
-	char *words[WORDS_MAX + 1], path[64];
-	int count = words_split(&text, words);
-	struct options options;
-	struct diag d;
-
-	text = text ?: "";
-	require(fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	options_init(&options, &verb);
-	taken(config_read(&options, path, &d), &d);
-	if (taken(options_read(&options, count, words, &d), &d))
-		taken(options_complete(&options, &d), &d);
-	options_done(&options);
+	fuzz_verb(&(struct verb){ .name = "daemon", .bit = VERB_DAEMON }, text);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

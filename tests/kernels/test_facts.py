@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import program, slurp, until
+from harness import program, slurp, until, write
 
 CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 
@@ -19,15 +19,10 @@ def helper():
     """A program that the kernel starts itself whenever one dumps core."""
     before = slurp(CORE_PATTERN).decode("ascii")
     path = shutil.copy(program("calls"), "/tmp/helper")
-    set_core_pattern("|" + path)
+    write(CORE_PATTERN, "|" + path)
     yield path
-    set_core_pattern(before)
+    write(CORE_PATTERN, before)
     os.remove(path)
-
-
-def set_core_pattern(pattern):
-    with open(CORE_PATTERN, "w", encoding="ascii") as file:
-        file.write(pattern)
 
 
 def dump_core(_):

@@ -12,9 +12,7 @@ def test_the_doctor_says_that_stacks_follow_frame_pointers_only():
 
 
 def test_stacks_follow_frame_pointers_without_being_told_to(live):
-    target = live.workload("threads", 16, 110)
-    bpftruss = live.attach(target.pid, "-f", "--stacks")
-    target.go()
+    target, bpftruss = live.begin("threads", 16, 110, options=["-f", "--stacks"])
     report = bpftruss.report()
     must_equal(report, target.table())
     assert "stacks by frame pointers only" in bpftruss.stderr()

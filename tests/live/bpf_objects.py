@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 
-from harness import need, slurp, until
+from harness import slurp, until
 
 KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id", "btf": "btf_id"}
 ATTACHED = ("prog", "map", "link")
@@ -19,10 +19,6 @@ OURS = {
     "prog": re.compile("^(on_sys_enter|on_sys_exit|on_sched_switch|on_cgroup_made|adopt_targets)$"),
     "map": re.compile("^(truss_bp[.].*|returned_(records|slots|tallies)|foreign_slots)$"),
 }
-
-
-def need_bpftool():
-    need("bpftool")
 
 
 def bpftool(*words):

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness import slurp, until
+from harness import slurp, until, write
 
 
 def mounts():
@@ -27,11 +27,10 @@ def move(pid, path):
 
 def cgroup_remove(path):
     """Whether it is gone now: as long as it holds a process it stays."""
-    try:
+    with contextlib.suppress(OSError):
         os.rmdir(path)
         return True
-    except OSError:
-        return False
+    return False
 
 
 def cgroup_empty(path, root):
@@ -39,11 +38,6 @@ def cgroup_empty(path, root):
     for pid in slurp(os.path.join(path, "cgroup.procs")).split():
         move(int(pid), root)
     until(lambda: cgroup_remove(path), "cgroup is empty")
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(str(text))
 
 
 class Cgroups:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A private daemon, beside any other of the system, and how tests ask it."""
 
+import contextlib
 import functools
 import http.client
 import json
@@ -9,18 +10,15 @@ import os
 import signal
 import socket
 
-from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, differences, run, until
+from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, must_equal, run, until
 
 
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=60)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+def unix_connection(path):
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(60)
+    connection.sock.connect(path)
+    return connection
 
 
 class Daemon(Process):
@@ -44,13 +42,10 @@ class Daemon(Process):
 
     def request(self, target, method="GET", headers=None):
         """Status, headers and body."""
-        connection = UnixConnection(self.socket)
-        try:
+        with contextlib.closing(unix_connection(self.socket)) as connection:
             connection.request(method, target, headers=headers or {})
             response = connection.getresponse()
             return response.status, dict(response.getheaders()), response.read()
-        finally:
-            connection.close()
 
     def get(self, target):
         status, _, body = self.request(target)
@@ -112,10 +107,8 @@ def start_daemon(live, place, *options, **process_options):
 
 def must_equal_seen_whole(report, table):
     """As must_equal(), but the daemon has seen the start of the read at the barrier."""
-    by_pid = table.knows_pids()
-    got, expected = report.counts(by_pid), table.counts(by_pid)
-    for (_, abi, number), row in expected.items():
-        if (abi, number) == (NATIVE, NUMBERS["read"]):
+    for row in table.rows:
+        if (row["abi"], row["nr"]) == (NATIVE, NUMBERS["read"]):
             assert row["untimed"] == 1
             row["untimed"] = 0
-    assert differences(got, expected, set(got) | set(expected)) == []
+    must_equal(report, table)

@@ -72,10 +72,8 @@ def difference(more, less):
 
 def history_of(daemon, *options):
     """A timeline, from the daemon or its file."""
-    options = options or ("--step", "all")
-    result = run(
-        *("history", "--socket", daemon.socket, "--state-dir", daemon.state, "--json"), *options
-    )
+    place = "--socket", daemon.socket, "--state-dir", daemon.state
+    result = run("history", *place, "--json", *(options or ("--step", "all")))
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -119,12 +117,8 @@ class Disk:
 
     def fill(self):
         """Takes all that is free."""
-        with open(os.path.join(self.place, "filler"), "wb", buffering=0) as file:
-            while True:
-                try:
-                    file.write(b"x" * 4096)
-                except OSError:
-                    return
+        filler = os.path.join(self.place, "filler")
+        subprocess.run(["dd", "if=/dev/zero", "bs=4k", "of=" + filler], capture_output=True)
 
     def make_room(self):
         os.unlink(os.path.join(self.place, "filler"))

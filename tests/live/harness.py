@@ -6,6 +6,7 @@ Every report that a test gets has been checked against the identities that hold 
 (check_identities). A workload's own table is then compared row by row: the difference is to be 0.
 """
 
+import collections
 import contextlib
 import errno
 import glob
@@ -17,6 +18,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -52,6 +54,26 @@ def until(condition, what):
     raise AssertionError("did not happen: " + what)
 
 
+@contextlib.contextmanager
+def meanwhile(*functions):
+    """Calls these over and over, each in a thread of its own."""
+    over = threading.Event()
+
+    def repeat(function):
+        while not over.is_set():
+            function()
+
+    threads = [threading.Thread(target=repeat, args=[function]) for function in functions]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
 def need_terminals():
     """Skips where the kernel hands out no pseudo-terminals, as in a bare chroot."""
     try:
@@ -64,6 +86,12 @@ def need_terminals():
 def slurp(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def write(path, content):
+    """Bytes, or the text of anything else."""
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, (bytes, bytearray)) else str(content).encode())
 
 
 TICK_NS = 10**9 // 100  # in which user space is told times
@@ -97,12 +125,6 @@ def need(name, path=None):
     if not found:
         pytest.skip("no %s here" % name)
     return found
-
-
-def skip_if_none(target, what):
-    """Skips where a workload says that there is no such thing here."""
-    if b"none" in target.stdout():
-        pytest.skip(what + " is not to be had here")
 
 
 def program(name):
@@ -218,6 +240,11 @@ class Report:
         (row,) = self.select(syscall, abi)
         return row
 
+    def must_have(self, syscall, abi=NATIVE, **fields):
+        """The one row of a call that one process made has these values."""
+        row = self.only(syscall, abi)
+        assert {field: row[field] for field in fields} == fields
+
     def stacks(self, syscall=None, pid=None):
         """All stacks of a call or of all calls, of a process or of all."""
         rows = [row for row in self.rows if pid in (None, row["pid"])]
@@ -248,11 +275,10 @@ def interval_reports(text):
 
 
 def merge_errnos(all_errnos):
-    total = {}
+    total = collections.Counter()
     for errnos in all_errnos:
-        for name, count in errnos.items():
-            total[name] = total.get(name, 0) + count
-    return total
+        total.update(errnos)
+    return dict(total)
 
 
 def merge_counts(rows, by_pid):
@@ -411,6 +437,36 @@ class Process:
             self.popen.wait()
 
 
+class Talker(Process):
+    """A process that says when it is ready, and then answers each line by one."""
+
+    def __init__(self, directory, argv, **options):
+        argv = [str(arg) for arg in argv]
+        super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
+        self.lines = open(self.stdout_path, "rb")
+        self.answer()
+
+    def next_line(self):
+        """The next one, once it is whole."""
+        assert self.popen.poll() is None, self.stderr()
+        line = self.lines.readline()
+        if line.endswith(b"\n"):
+            return line
+        self.lines.seek(-len(line), os.SEEK_CUR)
+        return None
+
+    def answer(self):
+        return until(self.next_line, "an answer")[:-1]
+
+    def ask(self, line):
+        self.tell(line.encode() + b"\n")
+        return self.answer()
+
+    def close(self):
+        super().close()
+        self.lines.close()
+
+
 class Workload(Process):
     """A workload at its barrier: it sleeps in read until it is told to go, unless not asleep."""
 
@@ -432,6 +488,14 @@ class Workload(Process):
 
     def table(self):
         return Table(self.stdout(), self.pid)
+
+
+def play_all(targets):
+    """Lets all of them do what they do, at the same time."""
+    for target in targets:
+        target.go()
+    for target in targets:
+        assert target.wait() == 0, target.stderr()
 
 
 class Bpftruss(Process):
@@ -476,14 +540,8 @@ class Bpftruss(Process):
 def run(*arguments, **options):
     """bpftruss as a user would call it, and what came of it."""
     argv = [BPFTRUSS] + [str(arg) for arg in arguments]
-    return subprocess.run(
-        argv,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        **options,
-    )
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, **options}
+    return subprocess.run(argv, timeout=DEADLINE_S, **options)
 
 
 @contextlib.contextmanager
@@ -532,11 +590,23 @@ class Live:
         listed = ",".join(str(pid) for pid in pids)
         return self.choose(*arguments, "-p", listed, **options)
 
-    def count(self, name, *args, options=(), lossy=False):
-        """The report and the table of a workload that was attached to at its barrier."""
-        target = self.workload(name, *args)
-        bpftruss = self.attach(target.pid, *options)
+    def begin(self, name, *args, options=(), needs=None, **how):
+        """
+        A workload that was let go from its barrier once bpftruss counted it, and bpftruss. Skips
+        where the workload says that there is none of what it needs.
+        """
+        target = self.workload(name, *args, asleep=not needs)
+        if needs:
+            if b"none" in target.stdout():
+                pytest.skip(needs + " is not to be had here")
+            target.wait_asleep_in("read")
+        bpftruss = self.attach(target.pid, *options, **how)
         target.go()
+        return target, bpftruss
+
+    def count(self, *workload, lossy=False, **how):
+        """The report and the table of such a workload, which ends by itself."""
+        target, bpftruss = self.begin(*workload, **how)
         report = bpftruss.report(lossy)
         assert target.wait() == 0, target.stderr()
         return report, target.table()

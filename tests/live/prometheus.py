@@ -1,22 +1,49 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's Prometheus, scraping one target every second, and asked what it has read."""
+"""Debian's Prometheus, scraping one target every second, and asked what it has read; and servers."""
 
+import contextlib
+import http.server
 import json
 import os
 import socket
-import subprocess
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import DEADLINE_S, need
+from harness import DEADLINE_S, Process, need, until, write
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers on loopback with what answer(request) returns: a status, a content type, a body."""
+
+    def __init__(self, answer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                status, kind, body = answer(self)
+                with contextlib.suppress(OSError):
+                    self.send_response(status)
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.target = "127.0.0.1:%d" % self.server_port
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
 
 CONFIG = """\
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
 - job_name: bpftruss
-  metrics_path: %s
   static_configs: [{targets: ['%s']}]
 """
 
@@ -27,37 +54,23 @@ def port_free():
         return listener.getsockname()[1]
 
 
-class Prometheus:
+class Prometheus(Process):
     """Runs in a directory of its own, as a context manager; target is HOST:PORT."""
 
-    def __init__(self, directory, target, path="/metrics"):
-        program = need("prometheus")
-        directory = str(directory)
+    def __init__(self, directory, target):
         config = os.path.join(directory, "prometheus.yml")
-        with open(config, "w") as file:
-            file.write(CONFIG % (path, target))
+        write(config, CONFIG % target)
         self.port = port_free()
-        self.log = os.path.join(directory, "prometheus.log")
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [program, "--config.file=" + config, "--web.listen-address=127.0.0.1:%d" % self.port,
-                 "--storage.tsdb.path=" + os.path.join(directory, "data")],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory)
+        argv = [need("prometheus"), "--config.file=" + config,
+                "--web.listen-address=127.0.0.1:%d" % self.port,
+                "--storage.tsdb.path=" + os.path.join(directory, "data")]  # fmt: skip
+        super().__init__(os.path.join(directory, "output"), argv, cwd=directory)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.close()
-
-    def close(self):
-        """Ends this Prometheus and no other."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
     def ask(self, what, **parameters):
         """The data that a path of its API gives; None while it does not answer."""
@@ -76,21 +89,12 @@ class Prometheus:
 
     def until(self, condition, what):
         """Waits for a condition, and returns what it gives."""
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                break
-            value = condition()
-            if value:
-                return value
-            time.sleep(0.1)
-        with open(self.log, errors="replace") as log:
-            raise AssertionError("did not happen: %s\n%s" % (what, log.read()))
 
-    def target(self):
-        """What it knows of its target: health, lastError, lastScrape; None before it has any."""
-        found = (self.ask("targets") or {}).get("activeTargets")
-        return found[0] if found else None
+        def reached():
+            assert self.popen.poll() is None, self.stderr()
+            return condition()
+
+        return until(reached, what)
 
     def wait_scrape(self):
         """Waits for a scrape that begins from now on and whose samples can be asked for.
@@ -103,7 +107,7 @@ class Prometheus:
             found = self.query("timestamp(up)")
             return bool(found) and found[0][1] > since
         self.until(scraped, "a scrape")
-        assert self.value("up") == 1, self.target()["lastError"]
+        assert self.value("up") == 1, self.ask("targets")
         return self
 
     def query(self, expression):

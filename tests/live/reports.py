@@ -12,12 +12,19 @@ SUMS = ("calls", "errors", "interrupted", "no_return", "untimed")
 
 def count_text(live, options, name, *args):
     """A text report of a workload, and the workload's table."""
-    target = live.workload(name, *args)
-    bpftruss = live.attach(target.pid, *options, json=False)
-    target.go()
+    target, bpftruss = live.begin(name, *args, options=options, json=False)
     text = bpftruss.end_text()
     assert target.wait() == 0, target.stderr()
     return text, target.table()
+
+
+def count_both(live, options, name, *args):
+    """A text report and the JSON report of the same calls."""
+    target = live.workload(name, *args)
+    json, text = live.attach(target.pid, "-f"), live.attach(target.pid, "-f", *options, json=False)
+    target.go()
+    report = json.report()
+    return text.end_text(), report
 
 
 def parse_csv(text):
@@ -50,9 +57,7 @@ def must_add_up(rows, table):
 
 def crew_at_rest(live, *options):
     """Seven threads that made one call, two calls, and so on, and now sleep."""
-    target = live.workload("crew", 7)
-    bpftruss = live.attach(target.pid, *options, json=False)
-    target.go()
+    target, bpftruss = live.begin("sleepers", "crew", 7, options=options, json=False)
     until(lambda: len(target.threads()) == 1 + 7, "threads")
     for tid in target.threads():
         target.wait_asleep_in("read", tid=tid)

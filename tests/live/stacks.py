@@ -9,7 +9,6 @@ it is the same address of the same file, and its name is one of those that this 
 import contextlib
 import fcntl
 import functools
-import http.server
 import itertools
 import os
 import re
@@ -17,10 +16,12 @@ import shutil
 import subprocess
 import termios
 import threading
+import time
 
 import pytest
 
-from harness import BUILD, NUMBERS, Process, need, slurp, until
+from harness import BUILD, NUMBERS, Process, Talker, need, slurp, until
+from prometheus import Server
 
 FIXTURES = os.path.join(BUILD, "stacks")
 READ = b"%d" % NUMBERS["read"]
@@ -34,6 +35,11 @@ def fixture(name):
     if not os.path.exists(path):
         pytest.skip("%s could not be built here" % name)
     return path
+
+
+def copy(name, place):
+    """The same file with an identity that nobody has seen before."""
+    return shutil.copy(fixture(name), str(place))
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -217,12 +223,8 @@ def stack_differences(got, expected):
 
 def must_be_complete(rows):
     """All calls of these rows have whole stacks."""
-    broken = {
-        row["syscall"] + "\n" + stack_text(stack)
-        for row in rows
-        for stack in row["stacks"]
-        if stack["end"] != "complete"
-    }
+    stacks = [(row["syscall"], stack) for row in rows for stack in row["stacks"]]
+    broken = {call + "\n" + stack_text(stack) for call, stack in stacks if stack["end"] != "complete"}
     assert broken == set(), "\n\n".join(broken)
 
 
@@ -268,29 +270,28 @@ class Waiting(Process):
         assert self.wait() == 0, self.stderr()
 
 
-class Loads(Process):
+class Loads(Talker):
     """tests/stacks/loads.c: brings code into its address space, a line of input at a time."""
 
     def __init__(self, directory, *argv, **options):
-        argv = argv or [fixture("loads")]
-        super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
-        self.lines = 1
+        super().__init__(directory, argv or [fixture("loads")], **options)
         self.perf_map = "/tmp/perf-%d.map" % self.pid
-        until(lambda: self.stdout() == b"ready\n", "loads is ready")
 
     def do(self, *lines):
         for line in lines:
-            self.tell((line + "\n").encode())
-            self.lines += 1
-            until(self.done, line)
-
-    def done(self):
-        assert self.popen.poll() is None, "loads has ended"
-        return self.stdout().count(b"\n") == self.lines
+            assert self.ask(line) == b"done", line
 
     def call(self, path, function, number):
         """Loads a library, of which it calls a function so often."""
         self.do("load %s" % path, "call %s %d" % (function, number))
+
+    def count(self, live, *lines, options=(), pause_s=0):
+        """The report of what it does for some lines, after which it ends."""
+        bpftruss = live.attach(self.pid, "--stacks", *options)
+        self.do(*lines)
+        time.sleep(pause_s)
+        self.finish()
+        return bpftruss.report()
 
     def finish(self):
         self.popen.stdin.close()
@@ -341,30 +342,17 @@ class DebugServer:
         self.asked, self.told = [], threading.Event()
         self.wanted = "/buildid/%s/debuginfo" % "".join(build_id(path))
         self.bytes = bytearray(slurp(path))
-        server = self
         if not slow:
             self.told.set()
+        self.http = Server(self.answer)
+        self.env = dict(os.environ, DEBUGINFOD_URLS="http://" + self.http.target)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                server.asked.append(self.path)
-                server.told.wait(60)
-                content = server.bytes if self.path == server.wanted else b""
-                with contextlib.suppress(OSError):
-                    self.send_response(200 if content else 404)
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        url = "http://127.0.0.1:%d" % self.http.server_port
-        self.env = dict(os.environ, DEBUGINFOD_URLS=url)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+    def answer(self, request):
+        self.asked.append(request.path)
+        self.told.wait(60)
+        content = self.bytes if request.path == self.wanted else b""
+        return 200 if content else 404, "application/octet-stream", content
 
     def close(self):
         self.told.set()
-        self.http.shutdown()
-        self.http.server_close()
+        self.http.close()

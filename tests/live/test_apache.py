@@ -18,7 +18,9 @@ from prometheus import port_free
 APACHE = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
 
-pytestmark = pytest.mark.skipif(not APACHE or not MODULES.is_dir(), reason="needs Debian's apache2")
+needs_apache = pytestmark = pytest.mark.skipif(
+    not APACHE or not MODULES.is_dir(), reason="needs Debian's apache2"
+)
 
 # After its answer the worker waits for the client to close: how often it looks is up to chance.
 WAITS_FOR_CLIENT = {"read", "poll"}
@@ -116,14 +118,12 @@ def calls(report):
 
 def test_every_call_of_a_request_is_counted_once_for_each_request(live, start_apache):
     report = count_requests(live, start_apache(), 100)
-    row = report.only("accept4")
-    assert (row["calls"], row["errors"], row["in_flight"]) == (100, 0, 1)
+    report.must_have("accept4", calls=100, errors=0, in_flight=1)
     counts = calls(report)
     assert {"accept4", "openat", "close"} <= set(counts)
     uneven = {name: n for name, n in counts.items() if n % 100 and name not in WAITS_FOR_CLIENT}
     assert uneven == {}
-    row = report.only("openat")
-    assert (row["calls"], row["errors"]) == (100, 0)
+    report.must_have("openat", calls=100, errors=0)
 
 
 def test_twice_the_requests_are_twice_the_calls(live, start_apache):

@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from harness import NATIVE, program, slurp, until
+from harness import NATIVE, merge_errnos, program, slurp, until
 
 pytestmark = [
     pytest.mark.skipif(NATIVE != "arm64", reason="64-bit Arm has this, other machines do not"),
@@ -40,23 +40,27 @@ CALLS = {
 }
 
 
-class Compat:
-    """The workload at its barrier."""
+@pytest.fixture
+def compat(live):
+    """compat(what) is the workload at its barrier."""
 
-    def __init__(self, live, what):
-        self.process = live.spawn(program("compat"), "wait", what, stdin=-1)
-        until(lambda: self.process.stdout() == b"ready\n", "the workload says ready")
-        self.wait_asleep()
+    def start(what):
+        target = live.workload("compat", what, asleep=False)
+        wait_asleep(target)
+        return target
 
-    def wait_asleep(self, call=b""):
-        path = "/proc/%d/syscall" % self.process.pid
-        until(lambda: call in slurp(path), "it is in its call")
-        until(lambda: self.process.state() == "S", "the workload sleeps")
+    return start
 
-    def count(self, live, *options):
-        bpftruss = live.attach(self.process.pid, *options)
-        self.process.tell(b"go\n")
-        return bpftruss.report()
+
+def wait_asleep(target, call=b""):
+    until(lambda: call in slurp("/proc/%d/syscall" % target.pid), "it is in its call")
+    until(lambda: target.state() == "S", "the workload sleeps")
+
+
+def count(live, target, *options):
+    bpftruss = live.attach(target.pid, *options)
+    target.go()
+    return bpftruss.report()
 
 
 def counts(report):
@@ -66,21 +70,19 @@ def counts(report):
         if row["abi"] != "arm":
             continue
         calls, errnos = found.get(row["syscall"], (0, {}))
-        errnos = {name: errnos.get(name, 0) + n for name, n in row["errnos"].items()} or errnos
-        found[row["syscall"]] = (calls + row["calls"], errnos)
+        found[row["syscall"]] = (calls + row["calls"], merge_errnos([errnos, row["errnos"]]))
     return found
 
 
-def test_calls_of_a_32_bit_program_are_those_that_it_made(live):
-    report = Compat(live, "calls").count(live, "-f")
+def test_calls_of_a_32_bit_program_are_those_that_it_made(live, compat):
+    report = count(live, compat("calls"), "-f")
     assert counts(report) == CALLS
     assert {row["abi"] for row in report.rows} == {"arm"}
-    row = report.only("rt_sigreturn", abi="arm")
-    assert (row["calls"], row["errors"], row["untimed"]) == (4, 0, 0)
+    report.must_have("rt_sigreturn", abi="arm", calls=4, errors=0, untimed=0)
 
 
-def test_denied_calls_in_32_bits_never_began(live):
-    report = Compat(live, "calls").count(live)
+def test_denied_calls_in_32_bits_never_began(live, compat):
+    report = count(live, compat("calls"))
     assert report.total("getgid32", "denied", abi="arm") == 11
     assert sum(row["denied"] for row in report.rows) == 11
 
@@ -92,26 +94,18 @@ def test_a_64_bit_command_that_becomes_a_32_bit_program(live):
     assert counts(report) == {"execve": (1, {}), "getppid": (19, {}), "exit_group": (1, {})}
 
 
-def test_a_32_bit_sleep_that_is_stopped_goes_on_as_itself(live):
-    compat = Compat(live, "sleep")
-    bpftruss = live.attach(compat.process.pid)
-    compat.process.tell(b"go\n")
-    compat.wait_asleep(b"162 ")  # nanosleep
-    compat.process.pause()
-    compat.process.signal(signal.SIGCONT)
+@pytest.mark.parametrize("attach", ["before", "after"])
+def test_a_32_bit_sleep_that_is_stopped_goes_on_as_itself(live, compat, attach):
+    """Attached to before it was stopped, or after that."""
+    target = compat("sleep")
+    bpftruss = live.attach(target.pid) if attach == "before" else None
+    target.go()
+    wait_asleep(target, b"162 ")  # nanosleep
+    target.pause()
+    bpftruss = bpftruss or live.attach(target.pid)
+    target.signal(signal.SIGCONT)
     report = bpftruss.report()
     row = report.only("nanosleep", abi="arm")
-    assert (row["calls"], row["interrupted"], row["errors"]) == (2, 1, 0)
-    assert not report.select("restart_syscall", abi="arm")
-
-
-def test_a_32_bit_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
-    compat = Compat(live, "sleep")
-    compat.process.tell(b"go\n")
-    compat.wait_asleep(b"162 ")  # nanosleep
-    compat.process.pause()
-    bpftruss = live.attach(compat.process.pid)
-    compat.process.signal(signal.SIGCONT)
-    report = bpftruss.report()
-    assert report.only("nanosleep", abi="arm")["calls"] == 1
+    numbers = (2, 1, 0) if attach == "before" else (1, 0, 0)
+    assert (row["calls"], row["interrupted"], row["errors"]) == numbers
     assert not report.select("restart_syscall", abi="arm")

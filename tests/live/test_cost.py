@@ -3,12 +3,11 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
-from harness import (BUILD, Process, Report, check_stacks, locked_bytes, must_equal, must_include,
+from harness import (BUILD, Report, Talker, check_stacks, locked_bytes, must_equal, must_include,
                      until)  # fmt: skip
 
 # Makes calls that succeed, fail or are none, as a line of its stdin says; says when it is done.
@@ -30,33 +29,11 @@ for line in sys.stdin:
 """
 
 
-class Talker(Process):
-    """A process that answers each line by one."""
-
-    def __init__(self, directory, *argv):
-        super().__init__(directory, [str(arg) for arg in argv], stdin=subprocess.PIPE)
-        self.answers = 0
-        self.answer()
-
-    def is_answered(self):
-        assert self.popen.poll() is None, self.stderr()
-        return self.stdout().count(b"\n") > self.answers
-
-    def answer(self):
-        until(self.is_answered, "an answer")
-        self.answers += 1
-        return self.stdout().split(b"\n")[self.answers - 1]
-
-    def ask(self, line):
-        self.tell(line.encode() + b"\n")
-        return self.answer()
-
-
 class Steer(Talker):
     """tests/collect/steer.c: a collector that counts a process and does what it is told."""
 
     def __init__(self, directory, pid, *options):
-        super().__init__(directory, os.path.join(BUILD, "collect", "steer"), pid, *options)
+        super().__init__(directory, [os.path.join(BUILD, "collect", "steer"), pid, *options])
 
     def step(self, name):
         assert self.ask(name) == b"ok"
@@ -70,7 +47,7 @@ class Steer(Talker):
 
 @pytest.fixture
 def caller(live):
-    return live.add(Talker, sys.executable, "-c", CALLER)
+    return live.add(Talker, [sys.executable, "-c", CALLER])
 
 
 def unnamed(report):

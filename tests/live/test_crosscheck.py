@@ -37,9 +37,7 @@ def directory(tmp_path):
 def run_into_file(argv, path):
     """Output to files, as under bpftruss: programs make other calls for a terminal or /dev/null."""
     with open(path, "wb") as out:
-        subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=DEADLINE_S, check=False
-        )
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=DEADLINE_S)
 
 
 def strace_counts(path, command):
@@ -70,23 +68,19 @@ def comparable(counts):
     }
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["/bin/true"],
-        ["/bin/ls", "{0}"],
-        ["/bin/ls", "-la", "{0}"],
-        ["/bin/cat", "{0}/file", "{0}/missing", "{0}/other"],
-        ["/bin/cp", "{0}/file", "{0}/copy"],
-        ["/bin/sh", "-c", SCRIPT],
-        ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7; do /bin/true; done"],
-        ["/bin/sh", "-c", "(/bin/sh -c '/bin/true; /bin/true'; exit 4); /bin/true"],
-        [program("calls")],
-        [program("forks"), "clone", "23"],
-        [program("execs"), "vfork"],
-    ],
-    ids=lambda command: " ".join(command).replace(BUILD + "/", "")[:40],
-)
+@pytest.mark.parametrize("command", [
+    ["/bin/true"],
+    ["/bin/ls", "{0}"],
+    ["/bin/ls", "-la", "{0}"],
+    ["/bin/cat", "{0}/file", "{0}/missing", "{0}/other"],
+    ["/bin/cp", "{0}/file", "{0}/copy"],
+    ["/bin/sh", "-c", SCRIPT],
+    ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7; do /bin/true; done"],
+    ["/bin/sh", "-c", "(/bin/sh -c '/bin/true; /bin/true'; exit 4); /bin/true"],
+    [program("calls")],
+    [program("forks"), "clone", "23"],
+    [program("execs"), "vfork"],
+], ids=lambda command: " ".join(command).replace(BUILD + "/", "")[:40])  # fmt: skip
 def test_calls_and_errors_are_those_of_strace(live, directory, tmp_path, command):
     command = [part.format(directory) for part in command]
     # Once before, so that what a first run leaves behind (a copied file) is there for both.

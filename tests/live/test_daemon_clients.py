@@ -5,6 +5,7 @@ ask. Others are served meanwhile, memory stays bounded, and afterwards nothing i
 FAULTS_REQUESTS says how many malformed requests there are (3000).
 """
 
+import contextlib
 import json
 import os
 import random
@@ -47,12 +48,10 @@ def sockets():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def connect(daemon, sockets, text=b""):
+def connect(daemon):
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(60)
-    sockets.append(connection)
     connection.connect(daemon.socket)
-    connection.sendall(text)
     return connection
 
 
@@ -71,7 +70,8 @@ def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon,
     before, memory = descriptors(daemon.pid), memory_kib(daemon.pid)
     for number in range(CLIENTS):
         text = (b"", b"GET /v1/sta", GET % b"/v1/status", GET % b"/v1/snapshot")[number % 4]
-        connect(daemon, sockets, text)
+        sockets.append(connect(daemon))
+        sockets[-1].sendall(text)
         if number % 20 == 0:
             until(lambda: daemon.request("/v1/status")[0] == 200, "an answer")
     for path in ("/v1/status", "/v1/snapshot", "/metrics"):
@@ -91,7 +91,8 @@ def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
     until(lambda: len(daemon.request("/v1/snapshot")[2]) > 4 << 20, "a large answer")
     size, before = len(daemon.request("/v1/snapshot")[2]), descriptors(daemon.pid)
     for _ in range((64 << 20) // size + 2):
-        connect(daemon, sockets, GET % b"/v1/snapshot")
+        sockets.append(connect(daemon))
+        sockets[-1].sendall(GET % b"/v1/snapshot")
     for _ in range(5):
         assert "exact" in daemon.verb("status")
         assert len(daemon.verb("snapshot", "--json")) > 4 << 20
@@ -105,7 +106,7 @@ def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
 def test_more_clients_than_there_may_be_wait_their_turn(daemon, sockets):
     before = descriptors(daemon.pid)
     for _ in range(1250):
-        connect(daemon, sockets)
+        sockets.append(connect(daemon))
     close_all(sockets)
     assert daemon.status("schema") == 1
     must_have_let_go(daemon, before)
@@ -156,18 +157,10 @@ def put(daemon, text, half):
     otherwise a good one follows, in case the daemon makes sense of the first.
     """
     answer = b""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(60)
-        connection.connect(daemon.socket)
-        try:
-            connection.sendall(text if half else text + LAST)
-            while not half:
-                part = connection.recv(65536)
-                if not part:
-                    return answer
-                answer += part
-        except (BrokenPipeError, ConnectionResetError):
-            pass
+    with connect(daemon) as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(text if half else text + LAST)
+        while not half and (part := connection.recv(65536)):
+            answer += part
     return answer
 
 
@@ -248,42 +241,40 @@ def test_files_that_are_no_snapshots_are_named_in_one_sentence(daemon, odd_files
             assert word in said and len(said) > 30
 
 
-@pytest.mark.parametrize(
-    "arguments, word",
-    [
-        (("snapshot", "--since", "99999999999999999999d"), "--since"),
-        (("snapshot", "--since", "-5m"), "--since"),
-        (("snapshot", "--since", ""), "--since"),
-        (("snapshot", "--since"), "--since"),
-        (("snapshot", "-p", "-1"), "-1"),
-        (("snapshot", "-p", "99999999999"), "99999999999"),
-        (("snapshot", "--top", "-3"), "top"),
-        (("history", "--step", "0"), "step"),
-        (("history", "--step", "-1m"), "step"),
-        (("history", "--step", "1d1"), "step"),
-        (("history", "--from", "tomorrow-ish"), "--from"),
-        (("history", "--from", "5m", "--to", "10m ago"), "--from"),
-        (("history", "--from", "400d", "--step", "1s"), "10000"),
-        (("history", "extra"), "extra"),
-        (("baseline",), "baseline"),
-        (("baseline", "save"), "save"),
-        (("baseline", "save", "a", "b"), "b"),
-        (("baseline", "save", "a/b"), "a/b"),
-        (("baseline", "save", "\x1b[31m"), "name"),
-        (("baseline", "save", "-x"), "x"),
-        (("baseline", "rm", "none"), "none"),
-        (("baseline", "dance"), "save NAME"),
-        (("compare", "now"), "compare"),
-        (("compare", "now", "now", "now"), "now"),
-        (("compare", "now", "5m", "--fail-over", "-3%"), "--fail-over"),
-        (("compare", "now", "5m", "--fail-over", "nan%"), "--fail-over"),
-        (("compare", "\x1b[31m", "now"), "31m"),
-        (("compare", "./none.json", "now"), "./none.json"),
-        (("compare", "now", "none"), "none"),
-        (("status", "extra"), "extra"),
-        (("status", "--socket", "/" + "x" * 200), "107"),
-    ],
-)
+@pytest.mark.parametrize("arguments, word", [
+    (("snapshot", "--since", "99999999999999999999d"), "--since"),
+    (("snapshot", "--since", "-5m"), "--since"),
+    (("snapshot", "--since", ""), "--since"),
+    (("snapshot", "--since"), "--since"),
+    (("snapshot", "-p", "-1"), "-1"),
+    (("snapshot", "-p", "99999999999"), "99999999999"),
+    (("snapshot", "--top", "-3"), "top"),
+    (("history", "--step", "0"), "step"),
+    (("history", "--step", "-1m"), "step"),
+    (("history", "--step", "1d1"), "step"),
+    (("history", "--from", "tomorrow-ish"), "--from"),
+    (("history", "--from", "5m", "--to", "10m ago"), "--from"),
+    (("history", "--from", "400d", "--step", "1s"), "10000"),
+    (("history", "extra"), "extra"),
+    (("history", "-p", "1"), "pids"),
+    (("baseline",), "baseline"),
+    (("baseline", "save"), "save"),
+    (("baseline", "save", "a", "b"), "b"),
+    (("baseline", "save", "a/b"), "a/b"),
+    (("baseline", "save", "\x1b[31m"), "name"),
+    (("baseline", "save", "-x"), "x"),
+    (("baseline", "rm", "none"), "none"),
+    (("baseline", "dance"), "save NAME"),
+    (("compare", "now"), "compare"),
+    (("compare", "now", "now", "now"), "now"),
+    (("compare", "now", "5m", "--fail-over", "-3%"), "--fail-over"),
+    (("compare", "now", "5m", "--fail-over", "nan%"), "--fail-over"),
+    (("compare", "\x1b[31m", "now"), "31m"),
+    (("compare", "./none.json", "now"), "./none.json"),
+    (("compare", "now", "none"), "none"),
+    (("status", "extra"), "extra"),
+    (("status", "--socket", "/" + "x" * 200), "107"),
+])  # fmt: skip
 def test_odd_words_are_refused_in_one_sentence(daemon, arguments, word):
     sentence = daemon.refusal(*arguments)
     print(sentence, end="")

@@ -14,7 +14,7 @@ import pytest
 
 from daemons import start_daemon
 from faults import Disk, counts, difference, gap_reasons, history_of, tick, written
-from harness import BPFTRUSS, need, program, run, slurp, until
+from harness import BPFTRUSS, need, program, run, slurp, until, write
 
 
 @pytest.fixture
@@ -190,8 +190,7 @@ def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part
     path = os.path.join(kept.state, "history.db")
     whole = history_of(kept, "--step", "all")
     broken = damage(slurp(path), part)
-    with open(path, "wb") as file:
-        file.write(broken)
+    write(path, broken)
     daemon = start(live, tmp_path / "daemon")
     aside = set_aside(kept)
     # An empty file is as a new one; single bits are seen when they are read, or never.
@@ -218,16 +217,13 @@ def spoil(place, script):
     subprocess.run(["sh", "-ec", script], cwd=place, check=True)
 
 
-@pytest.mark.parametrize(
-    "script, sentence",
-    [
-        ("chmod 755 state", "chmod 700"),
-        ("chown 1234:1234 state", "belongs to another user"),
-        ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
-        ("rmdir state; touch state", "Not a directory"),
-        ("rmdir state; rmdir ../daemon", "cannot make directory"),
-    ],
-)
+@pytest.mark.parametrize("script, sentence", [
+    ("chmod 755 state", "chmod 700"),
+    ("chown 1234:1234 state", "belongs to another user"),
+    ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
+    ("rmdir state; touch state", "Not a directory"),
+    ("rmdir state; rmdir ../daemon", "cannot make directory"),
+])  # fmt: skip
 def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence):
     place = tmp_path / "daemon"
     spoil(place, script)
@@ -265,6 +261,7 @@ def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tm
     ):
         second = run("daemon", "--socket", place / path, "--state-dir", state, "-n", "calls")
         assert (second.returncode, sentence in second.stderr) == (1, True), second.stderr
+    assert run("status", "--socket", place / "s").returncode == 0
     third = spawn_ready(live, "--socket", place / "t", "--state-dir", tmp_path / "other")
     for daemon in (first, third):
         daemon.stop(signal.SIGTERM)

@@ -6,41 +6,15 @@ the time in between is a gap. FAULTS_KILLS says how often it dies (10).
 
 import os
 import random
-import threading
 import time
 
 from bpf_objects import held, must_be_unloaded
 from daemons import Daemon, start_daemon
 from faults import counts, difference, history_of, many, of_steps, written
-from harness import Report
+from harness import Report, meanwhile
 
 KILLS = many(10, "FAULTS_KILLS")
 SEED = many(0, "FAULTS_SEED") or random.randrange(1, 1 << 30)
-
-
-class Load:
-    """Steady workloads, one after the other, until it is closed."""
-
-    def __init__(self, live):
-        self.live = live
-        self.over = False
-        self.worker = threading.Thread(target=self.work)
-
-    def work(self):
-        while not self.over:
-            target = self.live.workload("steady", 1000, 29, asleep=False)
-            target.go()
-            while target.popen.poll() is None and not self.over:
-                time.sleep(0.05)
-            target.close()
-
-    def __enter__(self):
-        self.worker.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over = True
-        self.worker.join()
 
 
 def answers_until(daemon, moment):
@@ -80,7 +54,8 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
     place = tmp_path / "daemon"
     options = ("-n", "steady", "--interval", "1s")
     rows, lives, compared = {}, 0, 0
-    with Load(live):
+    # Steady workloads, one after the other.
+    with meanwhile(lambda: live.play("steady", 1000, 29, asleep=False)):
         for _ in range(KILLS):
             daemon = live.add(Daemon, place, *options)
             if chance.random() < 0.2:

@@ -13,9 +13,12 @@ import time
 import pytest
 
 import harness
-from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded, need_bpftool
+from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded
 from cgroups import move, pids_limit
-from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, skip_if_sanitized, until
+from faults import descriptors, memory_kib
+from harness import (BPFTRUSS, Process, must_equal, need, play_all, program, run,
+                     skip_if_sanitized, slurp, until)  # fmt: skip
+from test_cost import Steer
 from test_tables import overflow, totals
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -41,7 +44,7 @@ def say(text, *values):
 
 def test_as_many_calls_as_go_on_every_cpu_are_all_counted(live):
     seconds = size(1, 60)
-    report, table = live.count("flood", seconds, options=["-f"])
+    report, table = live.count("flood", "calls", seconds, options=["-f"])
     must_equal(report, table)
     calls = table.total("getppid")
     cpus = len(os.sched_getaffinity(0))
@@ -52,7 +55,7 @@ def test_as_many_calls_as_go_on_every_cpu_are_all_counted(live):
 def test_as_many_process_starts_as_go_have_exact_totals(live):
     """Faster than ended ones are read they may run out of room, which must be said."""
     seconds = size(1, 30)
-    report, table = live.count("starts", seconds, options=["-f"], lossy=True)
+    report, table = live.count("flood", "starts", seconds, options=["-f"], lossy=True)
     assert totals(report.counts()) == totals(table.counts())
     must_state_overflow(report)
     starts = report.total("getppid")
@@ -123,11 +126,8 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
     fillers = ["numbers"], ["calls"], ["threads", 7, 503], ["forks", "clone", 31]
     targets = [live.workload(*words) for words in (*fillers, *fillers[:2])]
     bpftruss = live.attach([target.pid for target in targets], *options)
-    for target in targets:
-        target.go()
+    play_all(targets)
     report = bpftruss.report(lossy=True)
-    for target in targets:
-        assert target.wait() == 0, target.stderr()
     got = by_known_number(totals(report.counts()).items())
     assert got == by_known_number(made_by(targets))
     must_state_overflow(report)
@@ -145,8 +145,8 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
 
 def load(live):
     """Calls without a pause, and processes that come and go; nicer than what is measured."""
-    busy = live.spawn(program("busy"), preexec_fn=lambda: os.nice(10))
-    starts = live.workload("starts", 1000000, 1)
+    busy = live.spawn(program("pace"), 0, "busy", preexec_fn=lambda: os.nice(10))
+    starts = live.workload("flood", "starts", 1000000, 1)
     os.setpriority(os.PRIO_PROCESS, starts.pid, 10)
     starts.go()
     return busy
@@ -155,31 +155,31 @@ def load(live):
 def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
     """As a daemon might: descriptors, mappings and memory do not grow."""
     skip_if_sanitized()
-    need_bpftool()
-    rounds = size(12, 1000)
-    target = load(live)
-    process = live.spawn(os.path.join(BUILD, "collect", "reattach"), rounds, target.pid)
-    ids = {kind: set() for kind in KINDS}
-    while process.popen.poll() is None:
-        for kind, seen in held(process.pid).items():
+    need("bpftool")
+    rounds, ids, lines = size(12, 1000), {kind: set() for kind in KINDS}, []
+    steer = live.add(Steer, load(live).pid, 64)
+    for _ in range(rounds):
+        until(lambda: steer.report(lossy=True).sum("calls"), "calls are counted")
+        for kind, seen in held(steer.pid).items():
             ids[kind] |= seen
-        time.sleep(0.05)
-    assert process.wait() == 0, process.stderr()
-    lines = [tuple(map(int, line.split())) for line in process.stdout().splitlines()]
-    assert len(lines) == rounds and all(ids[kind] for kind in ATTACHED)
-    assert all(calls > 0 for _, calls, _, _, _ in lines)
-    assert len({fds for _, _, fds, _, _ in lines}) == 1
-    assert {mappings for _, _, _, mappings, _ in lines} == {0}
+        steer.step("detach")
+        mappings = slurp("/proc/%d/maps" % steer.pid).count(b"bpf-map")
+        lines.append((descriptors(steer.pid), mappings, memory_kib(steer.pid)))
+        assert steer.ask("attach") == b"counting"
+    steer.step("detach")
+    assert all(ids[kind] for kind in ATTACHED)
+    assert len({fds for fds, _, _ in lines}) == 1
+    assert {mappings for _, mappings, _ in lines} == {0}
     # It grows while the allocator finds its size, in the first rounds.
-    settled, last = lines[rounds // 4][4], lines[-1][4]
+    settled, last = lines[rounds // 4][2], lines[-1][2]
     assert last <= settled + 512
     must_be_unloaded(ids)
     say("%d rounds: %d fds, %d mappings, %d KiB after a quarter, %d KiB in the end; %d programs "
-        "seen", rounds, lines[-1][2], lines[-1][3], settled, last, len(ids["prog"]))  # fmt: skip
+        "seen", rounds, *lines[-1][:2], settled, last, len(ids["prog"]))  # fmt: skip
 
 
 def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(live):
-    need_bpftool()
+    need("bpftool")
     rounds = size(5, 200)
     target = load(live)
     for _ in range(rounds):
@@ -189,7 +189,7 @@ def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(liv
 
 def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
     """Also while the kernel checks its programs, or half of them are attached."""
-    need_bpftool()
+    need("bpftool")
     rounds, seed = size(10, 200), random.randrange(1 << 32)
     moments, target, counting = random.Random(seed), load(live), 0
     say("seed %d", seed)

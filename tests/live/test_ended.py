@@ -4,7 +4,6 @@ Processes that have ended take bounded memory: all but the last are folded into 
 nothing that they did is lost.
 """
 
-import json
 import os
 import re
 import signal
@@ -15,8 +14,9 @@ import time
 import pytest
 
 from faults import memory_kib
-from harness import BUILD, Report, Table, must_include, program, skip_if_sanitized, until
+from harness import Report, Table, must_include, program, skip_if_sanitized, until
 from reports import add_up, by, count_csv, count_text, must_add_up
+from test_cost import Steer
 
 
 def give_back_all(bpftruss):
@@ -37,19 +37,35 @@ def must_have_all(report, made, exits, unfolded):
     assert "[overflow]" not in report.all("comm")
 
 
+class Shell:
+    """A shell that does what is in its loop once for each line, and is counted with all that it runs."""
+
+    def __init__(self, live, script, **options):
+        self.process = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
+        until(lambda: self.process.state() == "S" and not self.process.children(), "it waits")
+        self.bpftruss, self.rounds = live.attach(self.process.pid, "-f", **options), 0
+
+    def round(self):
+        self.process.tell(b"go\n")
+        self.rounds += 1
+        until(lambda: self.process.stdout().count(b"done") == self.rounds, "children end")
+
+    def last_report(self):
+        """The report of those so far that comes when its input ends."""
+        self.process.popen.stdin.close()
+        return Report(self.bpftruss.end_text().splitlines()[-1].encode())
+
+
 def test_ten_thousand_short_processes_have_exact_totals_and_give_back_their_records(live):
     """As fast as one shell makes them: bpftruss has to keep up."""
     forks = program("forks")
     script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
-    script += "read line; %s clone 1301 together; read line" % forks
-    shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
-    bpftruss = live.attach(shell.pid, "-f")
-    for rounds in (1, 2):
-        shell.tell(b"go\n")
-        until(lambda: shell.stdout().count(b"done") == rounds, "children end")
-    shell.tell(b"go\ngo\n")
+    script += "read line; %s clone 1301 together; echo done; read line" % forks
+    shell = Shell(live, script)
+    for _ in range(3):
+        shell.round()
     # 1301 at the same time, of 1536 records: all of the 15,006 before them were given back.
-    must_have_all(bpftruss.report(), 10003 + 5003 + 1301, 3 + 1, 5003 + 1301)
+    must_have_all(shell.last_report(), 10003 + 5003 + 1301, 3 + 1, 5003 + 1301)
 
 
 def test_ten_thousand_short_processes_leave_no_memory(live):
@@ -62,22 +78,16 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
     rounds, each = 10, 1501
     script = "for n in $(seq %d); do read line; %s clone %d together; echo done; done; read line"
     script %= (rounds, program("forks"), each)
-    shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
-    until(lambda: shell.state() == "S" and not shell.children(), "the shell waits")
     # Freed memory goes back to the kernel: the test is not about the heap's own steps.
     malloc = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-    bpftruss = live.attach(shell.pid, "-f", env={**os.environ, **malloc})
-    sizes = []
-    for number in range(1, rounds + 1):
-        bpftruss.pause()
-        shell.tell(b"go\n")
-        until(lambda: shell.stdout().count(b"done") == number, "children end")
-        bpftruss.signal(signal.SIGCONT)
-        give_back_all(bpftruss)
-        sizes.append(memory_kib(bpftruss.pid))
-    shell.tell(b"go\n")
-    report = Report(bpftruss.end_text().splitlines()[-1].encode())
-    must_have_all(report, rounds * each, rounds + 1, 2 * each)
+    shell, sizes = Shell(live, script, env={**os.environ, **malloc}), []
+    for _ in range(rounds):
+        shell.bpftruss.pause()
+        shell.round()
+        shell.bpftruss.signal(signal.SIGCONT)
+        give_back_all(shell.bpftruss)
+        sizes.append(memory_kib(shell.bpftruss.pid))
+    must_have_all(shell.last_report(), rounds * each, rounds + 1, 2 * each)
     # Memory that it kept would make it grow in each round; its heap does in the first ones.
     assert sizes[-1] <= sizes[2] + 1024, sizes
 
@@ -85,14 +95,11 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
 def test_who_has_the_record_of_an_ended_one_has_none_of_its_calls(live):
     """Calls of every ABI, by known and unknown numbers."""
     script = "while read line; do %s; echo done; done" % program("numbers")
-    shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
-    bpftruss = live.attach(shell.pid, "-f")
-    for rounds in range(1, 6):
-        shell.tell(b"go\n")
-        until(lambda: shell.stdout().count(b"done") == rounds, "the child ends")
-        give_back_all(bpftruss)
-    shell.popen.stdin.close()
-    must_include(Report(bpftruss.end_text().splitlines()[-1].encode()), Table(shell.stdout()))
+    shell = Shell(live, script)
+    for _ in range(5):
+        shell.round()
+        give_back_all(shell.bpftruss)
+    must_include(shell.last_report(), Table(shell.process.stdout()))
 
 
 def test_as_many_ended_processes_as_asked_for_keep_rows_of_their_own(live):
@@ -153,11 +160,14 @@ for i in range(1601):
 """
 
 
+def count_ever_new_names(live, *options):
+    options = ["-f", "--keep-exited", 10, *options]
+    return live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
+
+
 def test_processes_of_ever_new_names_share_rows_in_the_end(live):
     """Of the folded ones, that is; the last few have not been yet."""
-    options = ["-f", "--keep-exited", 10]
-    bpftruss = live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
-    report = bpftruss.report(lossy=True)
+    report = count_ever_new_names(live).report(lossy=True)
     rows = report.select("getppid")
     assert sum(row["calls"] for row in rows) == 1601
     assert len(rows) <= 1000 + 2 * 10 + 1
@@ -168,11 +178,9 @@ def test_processes_of_ever_new_names_share_rows_in_the_end(live):
 
 
 def test_intervals_of_processes_of_ever_new_names_add_up(live):
-    options = ["-f", "--keep-exited", 10, "-i", "0.1"]
-    bpftruss = live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
-    lines = [json.loads(line) for line in bpftruss.end_text().splitlines()]
-    rows = [row for line in lines for row in line["rows"] if row["syscall"] == "getppid"]
-    assert len(lines) > 3 and sum(row["calls"] for row in rows) == 1601
+    lines = count_ever_new_names(live, "-i", "0.1").end_text().splitlines()
+    reports = [Report(line.encode(), lossy=True) for line in lines]
+    assert len(lines) > 3 and sum(report.total("getppid") for report in reports) == 1601
 
 
 # --- ends that the kernel does not tell of, as where it skips programs --------------------------
@@ -180,11 +188,11 @@ def test_intervals_of_processes_of_ever_new_names_add_up(live):
 
 def count_blindly(live, *workload):
     target = live.workload(*workload)
-    blind = live.spawn(os.path.join(BUILD, "collect", "blind"), target.pid)
-    until(lambda: blind.stdout().startswith(b"counting\n"), "it counts")
+    steer = live.add(Steer, target.pid)
+    steer.step("endless")
     target.go()
-    assert blind.wait() == 0
-    return Report(blind.stdout().split(b"\n", 1)[1], lossy=True), target.table()
+    steer.step("finish")
+    return steer.report(lossy=True), target.table()
 
 
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])

@@ -13,30 +13,17 @@ import xml.etree.ElementTree
 import pytest
 
 from harness import need, program, run
-from reports import SUMS, count_csv, count_text, must_add_up, parse_csv
-
-
-def count_both(live, *options):
-    """A text report and the JSON report of the same calls."""
-    target = live.workload("calls")
-    json = live.attach(target.pid)
-    text = live.attach(target.pid, *options, json=False)
-    target.go()
-    report = json.report()
-    return text.end_text(), report
+from reports import SUMS, count_both, count_csv, count_text, must_add_up, parse_csv
 
 
 # --- the table of errors -------------------------------------------------------------------------
 
 
 def test_the_errors_are_those_of_the_json(live):
-    text, report = count_both(live, "--errors")
+    text, report = count_both(live, ["--errors"], "calls")
     found = re.findall(r"^calls +(\S+) +(E\S+) +(.*?)  +(\d+) +([\d.]+)$", text, re.M)
-    expected = {
-        (row["syscall"], name): count
-        for row in report.rows
-        for name, count in row["errnos"].items()
-    }
+    expected = {(row["syscall"], name): count
+                for row in report.rows for name, count in row["errnos"].items()}  # fmt: skip
     assert {(call, name): int(count) for call, name, _, count, _ in found} == expected
     for call, name, meaning, count, share in found:
         assert meaning == os.strerror(getattr(errno, name))
@@ -54,7 +41,7 @@ def test_the_errors_by_pid_tell_processes_apart(live):
 
 
 def test_csv_has_the_numbers_of_the_json(live):
-    text, report = count_both(live, "--csv")
+    text, report = count_both(live, ["--csv"], "calls")
     rows = parse_csv(text)
     assert {row["syscall"] for row in rows} == {row["syscall"] for row in report.rows}
     for row in rows:
@@ -104,7 +91,7 @@ def parse_strace(text):
 
 
 def test_the_strace_format_has_the_counts_of_the_json(live):
-    text, report = count_both(live, "--format=strace")
+    text, report = count_both(live, ["--format=strace"], "calls")
     _, table, total = parse_strace(text)
     assert table == {row["syscall"]: (row["calls"], row["errors"]) for row in report.rows}
     assert int(total.split()[3]) == report.sum("calls") and total.endswith(" total")
@@ -115,9 +102,8 @@ def test_the_strace_format_is_that_of_strace(live, tmp_path):
     own, its = tmp_path / "own", tmp_path / "strace"
     assert run("-c", "--format=strace", "-o", own, program("calls")).returncode == 0
     subprocess.run([strace, "-c", "-o", its, program("calls")], stdout=-1, check=True)
-    (head, own_table, _), (its_head, its_table, _) = map(
-        parse_strace, (own.read_text(), its.read_text())
-    )
+    head, own_table, _ = parse_strace(own.read_text())
+    its_head, its_table, _ = parse_strace(its.read_text())
     assert head == its_head
     del own_table["exit_group"]  # strace does not count what does not return
     assert own_table == its_table
@@ -126,24 +112,24 @@ def test_the_strace_format_is_that_of_strace(live, tmp_path):
 # --- hostile names -------------------------------------------------------------------------------
 
 
+# But for the ends of lines, nothing that a terminal acts on or that turns text round.
+CONTROLS = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+
+
 def test_a_hostile_name_stays_one_field_of_one_line(live):
     text, table = count_text(live, ["--csv", "-f", "--by", "comm"], "names")
     rows = parse_csv(text)
     must_add_up(rows, table)
     assert len(text.splitlines()) == len(rows) + 1
     assert "a,b;c=d{e}" in {row["comm"] for row in rows}
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert not re.search(CONTROLS, text)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["-w"], ["--hist"], ["--errors"], ["--format=strace"], ["--csv"]],
-    ids=lambda options: options[0],
-)
-def test_no_report_holds_control_characters(live, options):
-    by_name = [] if options == ["--format=strace"] else ["--by", "comm,syscall"]
-    text, _ = count_text(live, ["-f"] + options + by_name, "names")
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+@pytest.mark.parametrize("option", ["-w", "--hist", "--errors", "--format=strace", "--csv"])
+def test_no_report_holds_control_characters(live, option):
+    by_name = [] if option == "--format=strace" else ["--by", "comm,syscall"]
+    text, _ = count_text(live, ["-f", option] + by_name, "names")
+    assert not re.search(CONTROLS, text)
 
 
 # --- the picture ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 import pytest
-from harness import program, run, slurp
+from harness import program, run, slurp, write
 from stacks import DebugServer, needs_client
 
 CALLS = 100
@@ -123,9 +123,8 @@ def test_client_has_no_rights(live, tmp_path):
     with tempfile.TemporaryDirectory() as directory:
         said = os.path.join(directory, "said")
         client = os.path.join(directory, "debuginfod-find")
-        with open(client, "w") as file:
-            file.write(STUB % (said, program("inlined")))
-        open(said, "w").close()
+        write(client, STUB % (said, program("inlined")))
+        write(said, "")
         for path, mode in ((directory, 0o755), (client, 0o755), (said, 0o666)):
             os.chmod(path, mode)
         path = "%s:%s" % (directory, os.environ["PATH"])

@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from harness import NUMBERS, Report, interval_reports, merge_counts, must_equal, program, until
-from reports import crew_at_rest, parse_csv
+from harness import NUMBERS, Report, interval_reports, merge_counts, must_equal, play_all, program, until
+from reports import count_text, crew_at_rest, parse_csv
+from test_tables import totals
 
 ROUNDS = 150
 CALLS = 101
@@ -70,19 +71,17 @@ def intervals(lines):
     return [line for line in lines if line not in wholes(lines)]
 
 
-def ask(bpftruss):
+def ask(bpftruss, answers=reports):
     """The report so far."""
-    before = len(reports(bpftruss))
+    before = len(answers(bpftruss))
     bpftruss.signal(signal.SIGUSR1)
-    until(lambda: len(reports(bpftruss)) > before, "a report so far")
-    return reports(bpftruss)[before]
+    until(lambda: len(answers(bpftruss)) > before, "a report so far")
+    return answers(bpftruss)[before]
 
 
 def ask_between(bpftruss):
-    before = len(wholes(reports(bpftruss)))
-    bpftruss.signal(signal.SIGUSR1)
-    until(lambda: len(wholes(reports(bpftruss))) > before, "a report so far")
-    return wholes(reports(bpftruss))[-1]
+    """The same of one that reports intervals, too."""
+    return ask(bpftruss, lambda asked: wholes(reports(asked)))
 
 
 def both(live, *options, json=True):
@@ -94,9 +93,7 @@ def both(live, *options, json=True):
 
 def played_in_intervals(live, name, *args, options):
     """The reports of a workload that does all that it does under bpftruss; and the workload."""
-    target = live.workload(name, *args)
-    bpftruss = live.attach(target.pid, *options)
-    target.go()
+    target, bpftruss = live.begin(name, *args, options=options)
     lines = finished(bpftruss)
     status = target.wait()
     if status == 77:
@@ -110,9 +107,10 @@ def stopped(bpftruss):
     return reports(bpftruss)
 
 
-def two(live):
-    """A target, and another one that keeps the counting going when that has ended."""
-    return live.workload("calls"), live.workload("calls")
+def with_keeper(live, *workload, options, **how):
+    """A workload, and bpftruss, which another one keeps counting when the first has ended."""
+    target, keeper = live.workload(*workload), live.workload("calls")
+    return target, live.attach([target.pid, keeper.pid], *options, **how)
 
 
 # --- intervals add up ----------------------------------------------------------------------------
@@ -139,42 +137,23 @@ def test_intervals_add_up_to_one_long_report(live, options):
         must_equal(whole, target.table())
     else:
         assert None in whole.all("pid")
-        assert calls_of([whole]) == calls_of_table(target.table())
+        assert totals(whole.counts()) == totals(target.table().counts())
 
 
-def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
-    target, keeper = live.workload("steady", ROUNDS, CALLS), live.workload("calls")
-    bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", TICK)
-    target.play()
-    whole = ask_between(bpftruss)
-    lines = intervals(stopped(bpftruss))
-    assert counted(lines) == counted([whole])
-    assert measured(lines) == measured([whole])
-    must_meet(lines)
-
-
-def test_intervals_add_up_while_threads_sleep_through_some(live):
+@pytest.mark.parametrize(
+    "workload, interval", [(("steady", ROUNDS, CALLS), TICK), (("sleepers", "naps", 100, 40), "0.02")]
+)
+def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live, workload, interval):
     """A reading takes what a sleeping thread has done from the one before, until it wakes up."""
-    target, keeper = live.workload("naps", 100, 40), live.workload("calls")
-    bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", "0.02")
+    target, bpftruss = with_keeper(live, *workload, options=["-f", "-i", interval])
     long = live.attach(target.pid, "-f")
     target.play()
     whole, alone = ask_between(bpftruss), long.report()
     lines = intervals(stopped(bpftruss))
     must_equal(alone, target.table())
-    assert counted([whole]) == counted([alone])
-    assert counted(lines) == counted([whole])
+    assert counted(lines) == counted([whole]) == counted([alone])
     assert measured(lines) == measured([whole])
     must_meet(lines)
-
-
-def calls_of(lines):
-    """Calls by ABI and number, whoever made them."""
-    return {key: row["calls"] for key, row in counted(lines, by_pid=False).items()}
-
-
-def calls_of_table(table):
-    return {key: row["calls"] for key, row in table.counts().items()}
 
 
 def test_folded_processes_are_in_no_interval_twice(live):
@@ -194,8 +173,7 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     for _ in range(3):
         joining = [live.workload("becomes", "name", unique + str(i), 7, 503) for i in range(3)]
         targets = [live.spawn(forks, "fork", 61), live.spawn(forks, "clone3", 61)] + joining
-        for target in joining:
-            target.go()
+        play_all(joining)
         for target in targets:
             assert target.wait() == 0
     long.signal(signal.SIGINT)
@@ -207,42 +185,27 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     must_meet(lines)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--keep-exited", 1],
-        ["--keep-exited", 1, "--by", "tid"],
-        ["--keep-exited", 2, "--by", "arg0"],
-        ["--by", "tid,arg0"],
-    ],
-    ids=lambda options: " ".join(map(str, options)),
-)
+@pytest.mark.parametrize("options", [
+    "--keep-exited 1", "--keep-exited 1 --by tid", "--keep-exited 2 --by arg0", "--by tid,arg0"
+])  # fmt: skip
 def test_very_short_intervals_add_up(live, options):
-    options = ["-f", "-i", "0.002", *options]
+    options = ["-f", "-i", "0.002", *options.split()]
     lines, target = played_in_intervals(live, "forks", "clone", 1009, options=options)
     assert len(lines) > 10
-    assert calls_of(lines) == calls_of_table(target.table())
+    assert totals(counted(lines, by_pid=False)) == totals(target.table().counts())
     must_meet(lines)
 
 
-def test_intervals_of_two_processes_under_one_pid_add_up(live):
-    options = ["-f", "-i", "0.001", "--keep-exited", 1]
-    lines, _ = played_in_intervals(live, "reuse", options=options)
-    assert sum(line.total("getppid") for line in lines) == 18
-
-
-def test_intervals_of_two_threads_under_one_tid_add_up(live):
-    options = ["-i", "0.02", "--by", "tid"]
-    lines, _ = played_in_intervals(live, "reuse", "thread", options=options)
-    assert sum(line.total("getppid") for line in lines) == 7 + 11
-
-
-def test_intervals_by_thread_add_up_over_an_exec_from_another_thread(live):
-    options = ["-i", "0.01", "--by", "tid"]
-    lines, _ = played_in_intervals(live, "execs", "thread", options=options)
-    assert sum(line.total("getppid") for line in lines) == 7 + 19
-    assert sum(line.total("execve") for line in lines) == 1
-    must_meet(lines)
+@pytest.mark.parametrize("workload, options, calls, meet", [
+    (("reuse",), ["-f", "-i", "0.001", "--keep-exited", 1], {"getppid": 7 + 11}, False),
+    (("reuse", "thread"), ["-i", "0.02", "--by", "tid"], {"getppid": 7 + 11}, False),
+    (("execs", "thread"), ["-i", "0.01", "--by", "tid"], {"getppid": 7 + 19, "execve": 1}, True),
+], ids=["a pid", "a tid", "the tid of a thread that execs"])  # fmt: skip
+def test_intervals_of_two_tasks_under_one_id_add_up(live, workload, options, calls, meet):
+    lines, _ = played_in_intervals(live, *workload, options=options)
+    assert {name: sum(line.total(name) for line in lines) for name in calls} == calls
+    if meet:
+        must_meet(lines)
 
 
 def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live):
@@ -270,9 +233,8 @@ def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
 
 
 def test_csv_intervals_without_calls_are_there(live):
-    target, keeper = two(live)
     options = ["--csv", "--by", "comm,syscall", "-t", "getppid", "-i", TICK]
-    bpftruss = live.attach([target.pid, keeper.pid], *options, json=False)
+    target, bpftruss = with_keeper(live, "calls", options=options, json=False)
     until(lambda: bpftruss.text().count(b"\n") > 3, "three intervals without calls")
     target.play()
     rows = parse_csv(bpftruss.stop_text())
@@ -304,12 +266,9 @@ def csv_sums(text):
 
 
 def test_text_intervals_add_up(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    bpftruss = live.attach(target.pid, "-f", "-i", TICK, json=False)
-    target.go()
-    text = bpftruss.end_text()
+    text, table = count_text(live, ["-f", "-i", TICK], "steady", ROUNDS, CALLS)
     calls = [line.split()[2] for line in text.splitlines() if line.startswith("getppid ")]
-    assert sum(map(int, calls)) == target.table().total("getppid")
+    assert sum(map(int, calls)) == table.total("getppid")
     assert text.count("sys totals:") == text.count("exact: no call is missing") > 3
 
 
@@ -327,8 +286,7 @@ def test_n_ends_after_that_many_intervals(live, count):
 
 
 def test_the_last_interval_is_reported_although_it_is_not_over(live):
-    target, keeper = two(live)
-    bpftruss = live.attach([target.pid, keeper.pid], "-i", 50)
+    target, bpftruss = with_keeper(live, "calls", options=["-i", 50])
     target.play()
     (last,) = stopped(bpftruss)
     assert last.total("getppid") == 1009
@@ -336,8 +294,7 @@ def test_the_last_interval_is_reported_although_it_is_not_over(live):
 
 
 def test_a_part_of_an_interval_holds_what_the_ones_before_it_do_not(live):
-    target, keeper = two(live)
-    bpftruss = live.attach([target.pid, keeper.pid], "-i", "1")
+    target, bpftruss = with_keeper(live, "calls", options=["-i", "1"])
     until(lambda: reports(bpftruss), "a first interval")
     target.play()
     lines = stopped(bpftruss)
@@ -347,8 +304,7 @@ def test_a_part_of_an_interval_holds_what_the_ones_before_it_do_not(live):
 
 
 def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(live):
-    target, keeper = two(live)
-    bpftruss = live.attach([target.pid, keeper.pid], "-i", TICK)
+    target, bpftruss = with_keeper(live, "calls", options=["-i", TICK])
     until(lambda: len(reports(bpftruss)) > 2, "three intervals")
     target.play()
     lines = stopped(bpftruss)
@@ -362,7 +318,7 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
 
 
 def test_sigusr1_prints_a_report_so_far_and_counting_goes_on(live):
-    first, second = two(live)
+    first, second = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([first.pid, second.pid])
     first.play()
     assert ask(bpftruss).total("getppid") == 1009
@@ -375,9 +331,7 @@ def test_sigusr1_prints_a_report_so_far_and_counting_goes_on(live):
 
 
 def test_sigusr1_under_load_changes_nothing(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    bpftruss = live.attach(target.pid, "-f")
-    target.go()
+    target, bpftruss = live.begin("steady", ROUNDS, CALLS, options=["-f"])
     totals = [ask(bpftruss).total("getppid") for _ in range(7)]
     lines = finished(bpftruss)
     assert totals == sorted(totals)

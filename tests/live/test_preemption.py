@@ -23,7 +23,7 @@ import re
 
 import pytest
 
-from harness import must_equal, skip_if_none
+from harness import must_equal
 
 CALLS = 60013
 
@@ -57,17 +57,10 @@ def unexplained(report, table):
     return missed - lacking - misread
 
 
-def contend(live, preemptors, number=CALLS):
+def contend(live, preemptors):
     """Report and table of a thread that others at real-time priority take the CPU from."""
     cpu = max(os.sched_getaffinity(0))
-    target = live.workload("contend", cpu, number, preemptors, asleep=False)
-    skip_if_none(target, "a real-time priority")
-    target.wait_asleep_in("read")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report(lossy=True)
-    assert target.wait() == 0, target.stderr()
-    return report, target.table()
+    return live.count("contend", cpu, CALLS, preemptors, needs="a real-time priority", lossy=True)
 
 
 def kernel():

@@ -23,10 +23,6 @@ USER = "12345"  # nobody's
 pytestmark = pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv")
 
 
-def without(capabilities, one):
-    return [name for name in capabilities if name != one]
-
-
 def confined(capabilities, *command):
     """A command as that user with these capabilities, which it cannot get more of."""
     wanted = "".join(",+" + name for name in capabilities)
@@ -97,7 +93,8 @@ def test_counts_are_exact_with_two_capabilities(live, binary, target):
 
 @pytest.mark.parametrize("missing", COUNTING)
 def test_without_one_of_them_it_says_which(binary, missing):
-    result = run_confined(without(COUNTING, missing), binary, "-c", "-p", "1")
+    left = [name for name in COUNTING if name != missing]
+    result = run_confined(left, binary, "-c", "-p", "1")
     assert (result.returncode, result.stdout) == (4, "")
     assert "CAP_%s is missing" % missing.upper() in result.stderr
 
@@ -147,7 +144,7 @@ def test_stacks_are_whole_with_three_more(live, binary):
 
 @pytest.mark.parametrize("missing", ["sys_ptrace", "dac_read_search", "checkpoint_restore"])
 def test_without_one_of_them_counts_have_no_names(live, binary, missing):
-    _, report, row = count_wait(live, binary, without(STACKS, missing))
+    _, report, row = count_wait(live, binary, [name for name in STACKS if name != missing])
     assert {name for _, name in report.frames("read")} == {None}
     # A byte each.
     assert row["calls"] == len("xx" + "xxq") and report.data["exact"] is True

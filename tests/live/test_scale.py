@@ -8,8 +8,8 @@ import pytest
 
 from daemons import start_daemon, watched
 from faults import gap_reasons, history_of
-from harness import Report, slurp, until
-from test_cost import CALLER, Talker
+from harness import Report, Talker, slurp, until
+from test_cost import CALLER
 
 SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 
@@ -18,10 +18,7 @@ SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
     if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
         pytest.skip("there may not be so many threads here: kernel.pid_max")
-    target = live.workload("legion", number, 7)
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
+    report, _ = live.count("legion", number, 7)
     assert report.total("getppid") == 7 * number
     assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
     assert report.only("exit")["no_return"] == number
@@ -40,7 +37,7 @@ def report_so_far(bpftruss):
 
 
 def test_a_task_that_found_no_record_gets_one_later(live):
-    first, second = (live.add(Talker, sys.executable, "-c", CALLER) for _ in range(2))
+    first, second = (live.add(Talker, [sys.executable, "-c", CALLER]) for _ in range(2))
     bpftruss = live.attach([first.pid, second.pid], "--max-tasks", 1)
     second.ask("ask 101")
     first.popen.stdin.close()

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from harness import BPFTRUSS, need_unshare, program, run, until
+from harness import BPFTRUSS, need_unshare, play_all, program, run, until
 
 THREADS = 7
 CALLS = 1009
@@ -34,27 +34,20 @@ def becomes(live, *change):
 # --- joining -------------------------------------------------------------------------------------
 
 
-def test_a_process_that_takes_a_name_is_counted_from_then_on_in_all_threads(live):
-    keeper = live.workload("becomes", "nothing", "-", 1, 1)
-    target = becomes(live, "name", "chosen-one")
-    report = change(live.choose("--wait", "-n", "chosen-*"), target)
-    assert report.total("getppid") == AFTER
-    assert report.all("comm") == {"chosen-one"}
-    assert keeper.popen.poll() is None
-
-
-def test_a_longer_name_is_cut_as_the_kernel_cuts_names(live):
-    target = becomes(live, "name", "fifteen-letters")
-    bpftruss = live.choose("--wait", "-n", "fifteen-letters-and-more")
-    assert change(bpftruss, target).total("getppid") == AFTER
-
-
-def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
-    target = becomes(live, "name", "somebody-else")
-    report = change(live.choose("-n", "becomes"), target)
-    assert report.total("getppid") == BEFORE
+@pytest.mark.parametrize("name, options, calls, comm", [
     # The name that was not chosen is in no report.
-    assert report.all("comm") == {"becomes"}
+    ("chosen-one", "--wait -n chosen-*", AFTER, "chosen-one"),
+    ("somebody-else", "-n becomes", BEFORE, "becomes"),
+    ("becoming", "-n becom*", BEFORE + AFTER, "becoming"),
+    # The kernel cuts names.
+    ("fifteen-letters", "--wait -n fifteen-letters-and-more", AFTER, "fifteen-letters"),
+])  # fmt: skip
+def test_a_process_is_counted_in_all_threads_while_it_has_a_name(live, name, options, calls, comm):
+    keeper, target = live.workload("calls"), becomes(live, "name", name)
+    report = change(live.choose(*options.split()), target)
+    assert report.total("getppid") == calls
+    assert report.all("comm") == {comm}
+    assert keeper.popen.poll() is None
 
 
 def test_a_thread_that_found_no_room_leaves_like_the_others(live):
@@ -65,10 +58,12 @@ def test_a_thread_that_found_no_room_leaves_like_the_others(live):
     assert report.total("getppid") == BEFORE
 
 
-RENAMED_BY_ANOTHER = """
+NAMED = """
 import ctypes, os, sys, threading
 libc = ctypes.CDLL(None)
 libc.prctl(15, sys.argv[1].encode(), 0, 0, 0)
+"""
+RENAMED_BY_ANOTHER = NAMED + """
 def run():
     sys.stdin.readline()
     with open("/proc/self/task/%d/comm" % os.getpid(), "w") as comm:
@@ -94,17 +89,7 @@ def test_a_leader_that_sleeps_through_its_renaming_keeps_the_name_it_was_chosen_
     assert bpftruss.interrupt().all("comm") == {name}
 
 
-def test_a_process_that_is_chosen_under_both_names_goes_by_the_last(live):
-    keeper = becomes(live, "name", "becoming")
-    report = change(live.choose("-n", "becom*"), keeper)
-    assert report.total("getppid") == BEFORE + AFTER
-    assert {row["comm"] for row in report.rows if row["pid"] == keeper.pid} == {"becoming"}
-
-
-LEADERLESS = """
-import ctypes, os, sys, threading
-libc = ctypes.CDLL(None)
-libc.prctl(15, sys.argv[1].encode(), 0, 0, 0)
+LEADERLESS = NAMED + """
 def run():
     sys.stdin.readline()
     for _ in range(1009):
@@ -149,6 +134,12 @@ def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
     assert report.counts() == inside.table().counts()
 
 
+def stop_unit(path):
+    """Another one of that name begins, for the fixture to remove."""
+    until(lambda: cgroup_remove(path), "unit is stopped")
+    os.mkdir(path)
+
+
 def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgroup):
     target = live.workload("calls")
     bpftruss = live.attach(target.pid)
@@ -156,8 +147,7 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     unit = cgroup("test.slice", "bpftruss-gone.service")
     move(target.pid, unit)
     target.play()
-    until(lambda: cgroup_remove(unit), "unit is gone")
-    os.mkdir(unit)  # another of that name, for the fixture to remove
+    stop_unit(unit)
     bpftruss.signal(signal.SIGCONT)
     assert bpftruss.report().all("unit") == {"bpftruss-gone.service"}
 
@@ -178,8 +168,7 @@ def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
     move(first.pid, unit)
     bpftruss = live.choose("-u", "bpftruss-test")
     first.play()
-    until(lambda: cgroup_remove(unit), "unit is stopped")
-    os.mkdir(unit)
+    stop_unit(unit)
     second = live.workload("calls")
     move(second.pid, unit)
     report = change(bpftruss, second)
@@ -261,18 +250,10 @@ def test_names_may_be_globs(live, pattern):
     assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
 
-@pytest.mark.parametrize("pattern", ["call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x"])
-def test_a_glob_that_does_not_match_counts_nothing(live, pattern):
-    live.workload("calls")
-    result = run("-c", "-n", pattern)
-    assert result.returncode == 1 and "no process matches" in result.stderr
-
-
 def test_all_processes_are_counted_but_bpftruss_itself(live):
     targets = [live.workload("calls") for _ in range(3)]
     bpftruss = live.choose("-a")
-    for target in targets:
-        target.play()
+    play_all(targets)
     report = bpftruss.interrupt()
     assert bpftruss.pid not in report.all("pid")
     for target in targets:
@@ -282,21 +263,21 @@ def test_all_processes_are_counted_but_bpftruss_itself(live):
 def test_selectors_add_up(live):
     targets = [live.workload(name) for name in ("calls", "forks", "numbers")]
     bpftruss = live.choose("-n", "calls", "-n", "numbers", "-p", targets[1].pid)
-    for target in targets:
-        target.play()
+    play_all(targets)
     assert bpftruss.interrupt().all("pid") == {target.pid for target in targets}
 
 
-@pytest.mark.parametrize(
-    "arguments, sentence",
-    [
-        (["-n", "no-such-name"], "no process matches"),
-        (["-u", "no-such-unit"], "no unit no-such-unit.service is running"),
-        (["-g", "/no/such/cgroup"], "no cgroup /no/such/cgroup"),
-        (["-U", "no-such-user"], 'no user is called "no-such-user"'),
-    ],
-)
-def test_a_target_that_does_not_exist_is_an_error(arguments, sentence):
+GLOBS = ["no-such-name", "call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x"]
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    *((["-n", glob], "no process matches") for glob in GLOBS),
+    (["-u", "no-such-unit"], "no unit no-such-unit.service is running"),
+    (["-g", "/no/such/cgroup"], "no cgroup /no/such/cgroup"),
+    (["-U", "no-such-user"], 'no user is called "no-such-user"'),
+])  # fmt: skip
+def test_a_target_that_does_not_exist_is_an_error(live, arguments, sentence):
+    live.workload("calls")
     result = run("-c", *arguments)
     assert result.returncode == 1 and sentence in result.stderr
     assert result.stderr.count("\n") == 1 and not result.stdout
@@ -325,51 +306,29 @@ def unique(name):
     return "%s%d" % (name, os.getpid())
 
 
-def rename_together(live, chosen, name, threads):
-    """How many calls were counted of each of 23 processes that take a name at the same time."""
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("chosen, name, threads, calls", [
+    (unique("yes"), unique("yes"), 1, 2 * CROWD_CALLS * (1 + 1)),
+    (unique("yes"), unique("yes"), 7, 2 * CROWD_CALLS * (7 + 1)),
+    ("becomes", unique("no"), 3, 3 * CROWD_CALLS),
+], ids=["take", "take in seven threads", "give up"])  # fmt: skip
+def test_processes_that_take_or_give_up_a_name_at_the_same_time_are_counted_meanwhile(
+    live, chosen, name, threads, calls, attempt
+):
     targets = [live.workload("becomes", "name", name, threads, CROWD_CALLS) for _ in range(23)]
     bpftruss = live.choose("--wait", "-n", chosen)
-    for target in targets:
-        target.go()
-    for target in targets:
-        assert target.wait() == 0
+    play_all(targets)
     report = bpftruss.interrupt(lossy=True)
-    return [report.total("getppid", pid=target.pid) for target in targets]
-
-
-@pytest.mark.parametrize("attempt", range(3))
-@pytest.mark.parametrize("threads", [1, 7])
-def test_processes_that_take_a_name_at_the_same_time_are_all_counted(live, threads, attempt):
-    calls = rename_together(live, unique("yes"), unique("yes"), threads)
-    assert calls == [2 * CROWD_CALLS * (threads + 1)] * 23
-
-
-@pytest.mark.parametrize("attempt", range(3))
-def test_processes_that_give_up_a_name_at_the_same_time_are_counted_until_then(live, attempt):
-    assert rename_together(live, "becomes", unique("no"), 3) == [3 * CROWD_CALLS] * 23
-
-
-RENAMER = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None)
-other, chosen = (name.encode() for name in sys.argv[1:])
-for i in range(700):
-    libc.prctl(15, other, 0, 0, 0)
-    libc.getsid(0)
-    libc.prctl(15, chosen, 0, 0, 0)
-    libc.getppid()
-"""
+    assert [report.total("getppid", pid=target.pid) for target in targets] == [calls] * 23
 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_processes_that_change_their_names_all_the_time_are_counted_under_each(live, number):
-    """One getppid under the chosen name each time, and one getsid under the other."""
-    arguments = [sys.executable, "-c", RENAMER, unique("no"), unique("yes")]
+    """Two getppid under the chosen name each time, and one getsid under the other."""
     bpftruss = live.choose("--wait", "-n", unique("yes"))
-    processes = [subprocess.Popen(arguments) for _ in range(number)]
-    for process in processes:
-        assert process.wait() == 0
+    targets = [live.workload("renames", unique("yes"), 700) for _ in range(number)]
+    play_all(targets)
     report = bpftruss.interrupt(lossy=True)
     assert report.data["exact"] is True
-    assert [report.total("getppid", pid=process.pid) for process in processes] == [700] * number
+    assert [report.total("getppid", pid=target.pid) for target in targets] == [2 * 700] * number
     assert report.total("getsid") == 0

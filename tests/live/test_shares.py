@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where everybody is counted, no user takes more than half of any table: others find room."""
 
-import os
+import collections
 import shutil
 import subprocess
-import tempfile
 
 import pytest
 
 from daemons import must_equal_seen_whole, start_daemon, watched
-from harness import need_unshare, program, slurp, until
+from harness import need_unshare, program, slurp, until, write
 from stacks import Loads, fixture
+from test_stack_users import open_folder
+
+__all__ = ["open_folder"]
 
 SOMEBODY = 54321
 WHO = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
@@ -18,15 +20,6 @@ ROWS = 4000
 # Each makes 80 kinds of calls, 16 of which fail in 60 ways.
 HOARDERS = 120
 KIND_OF_CALLS = 80
-
-
-@pytest.fixture
-def place():
-    """A folder for programs that another user can run: the build may be where only root gets to."""
-    path = tempfile.mkdtemp()
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 def start_small(live, tmp_path):
@@ -69,19 +62,18 @@ def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
     assert min(used) > ROWS * 0.4, used
 
 
-def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, place):
+def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder):
     """In a user namespace of its own it becomes any of them."""
     need_unshare("--user")
     daemon = start_small(live, tmp_path)
     script = "exec 3<&0; read line; for user in 1 2 3 4; do %s hoard 60 $user <&3 & done; wait"
     somebody = ["setpriv", "--reuid", str(SOMEBODY), "--regid", str(SOMEBODY), "--clear-groups"]
     inside = ["unshare", "--user", "--keep-caps", "sh", "-c"]
-    script %= shutil.copy(program("storm"), place)
+    script %= shutil.copy(program("storm"), open_folder)
     shell = live.spawn(*somebody, *inside, script, stdin=subprocess.PIPE)
     until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
     for name in ("uid_map", "gid_map"):
-        with open("/proc/%d/%s" % (shell.pid, name), "w", encoding="utf-8") as file:
-            file.write("1 %d 10" % (SOMEBODY + 1000))
+        write("/proc/%d/%s" % (shell.pid, name), "1 %d 10" % (SOMEBODY + 1000))
     shell.tell(b"go\n")
     until(lambda: shell.stdout().count(b"calls") == 4, "all have hoarded")
     assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7
@@ -89,9 +81,9 @@ def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, place):
 
 def ends_of(daemon, pid):
     """How the stacks of its getppid end: {why: calls}."""
-    ends = {}
+    ends = collections.Counter()
     for stack in daemon.snapshot("-p", pid, lossy=True).stacks("getppid", pid):
-        ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
+        ends[stack["end"]] += stack["calls"]
     return ends
 
 
@@ -101,33 +93,29 @@ def until_known(daemon, loads, number):
     def are_known():
         before = ends_of(daemon, loads.pid)
         loads.do("walk 5")
-        after = ends_of(daemon, loads.pid)
-        return {end: after[end] - before.get(end, 0) for end in after} == {
-            **dict.fromkeys(after, 0),
-            "complete": 5 * number,
-        }
+        return ends_of(daemon, loads.pid) - before == {"complete": 5 * number}
 
     until(are_known, "its files have tables")
 
 
-def crowd_of_somebody(live, place, number):
+def crowd_of_somebody(live, open_folder, number):
     """A user's process with code of so many files, each of which gets a number; there are 8192."""
-    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **WHO)
+    crowd = live.add(Loads, shutil.copy(fixture("loads"), open_folder), **WHO)
     crowd.do("crowd %d" % number, "walk 1")
     return crowd
 
 
-def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, place):
+def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, open_folder):
     daemon = start_daemon(live, tmp_path / "daemon", "--interval", "1h", "--stacks")
-    crowd_of_somebody(live, place, 4500)
+    crowd_of_somebody(live, open_folder, 4500)
     other = live.add(Loads)
     other.do("crowd 20")
     until_known(daemon, other, 20)
 
 
-def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, place):
+def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, open_folder):
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=watched(400000))
-    crowd_of_somebody(live, place, 3600).finish()
+    crowd_of_somebody(live, open_folder, 3600).finish()
     until(lambda: "counting was restarted" in daemon.stderr(), "it begins anew")
     other = live.add(Loads)
     other.do("crowd 3")

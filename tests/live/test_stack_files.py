@@ -13,18 +13,13 @@ import time
 import pytest
 
 from harness import need_unshare, until
-from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, count_waits, fixture, stack_text,
+from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, copy, count_waits, fixture, stack_text,
                     symbols, symbols_outside_libc)  # fmt: skip
 
 LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
 ENTRY = ["getppid", "probe", "enter", "follow", "main"] + LIBC_START
 HELPERS = ("map_and_call", "jit_and_call")
 HOWS = ("over", "again", "moved", "protect")
-
-
-def copy(name, directory):
-    """The same file with an identity that nobody has seen before."""
-    return shutil.copy(fixture(name), os.path.join(str(directory), name))
 
 
 def library_calls(report, pid=None):
@@ -125,10 +120,7 @@ def test_a_file_is_what_is_mapped_and_not_what_its_path_leads_to(live, tmp_path,
         os.rename(path + ".new", path)
     else:
         os.unlink(path)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("call alpha_one 100")
-    program.finish()
-    report = bpftruss.report()
+    report = program.count(live, "call alpha_one 100")
     assert library_calls(report) == {"alpha_one": {"complete": 100}}
     (stack,) = report.only("getppid")["stacks"]
     assert stack["frames"][2]["module"] == "alpha.so"
@@ -204,12 +196,7 @@ def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
 
 
 def test_jit_code_with_frame_pointers_has_whole_stacks_and_its_names(live):
-    program = live.add(Loads)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("jit made_up 100", "jit with_[odd]-name 10")
-    time.sleep(0.5)
-    program.finish()
-    report = bpftruss.report()
+    report = live.add(Loads).count(live, "jit made_up 100", "jit with_[odd]-name 10", pause_s=0.5)
     assert library_calls(report) == {
         "made_up": {"complete": 100},
         "with_[odd]-name": {"complete": 10},
@@ -218,11 +205,7 @@ def test_jit_code_with_frame_pointers_has_whole_stacks_and_its_names(live):
 
 
 def test_code_without_frame_pointer_ends_a_stack_that_says_so(live):
-    program = live.add(Loads)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("bare 100")
-    program.finish()
-    (stack,) = bpftruss.report().only("getppid")["stacks"]
+    (stack,) = live.add(Loads).count(live, "bare 100").only("getppid")["stacks"]
     assert (stack["calls"], stack["end"]) == (100, "no_frame_pointer")
     assert symbols(stack) == ["getppid", "probe", None]
     assert stack["frames"][2]["module"] is None

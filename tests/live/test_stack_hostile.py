@@ -10,7 +10,7 @@ import shutil
 import struct
 import time
 
-from harness import slurp
+from harness import slurp, write
 from stacks import Loads, fixture, output_of, stack_text, symbols
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")  # of an ELF file
@@ -41,16 +41,14 @@ def cut_off(data, path):
     del data[(frames.start + frames.stop) // 2 :]
 
 
-def huge_sections(data, path):
+def huge_sections(data, path, field=SIZE, value=1 << 62):
     for place, fields in sections(data):
-        fields[SIZE] = (1 << 62) + fields[SIZE]
+        fields[field] = value
         SECTION.pack_into(data, place, *fields)
 
 
 def sections_elsewhere(data, path):
-    for place, fields in sections(data):
-        fields[OFFSET] = (1 << 64) - 4096
-        SECTION.pack_into(data, place, *fields)
+    huge_sections(data, path, OFFSET, (1 << 64) - 4096)
 
 
 def garbage_frames(data, path):
@@ -77,8 +75,7 @@ def broken_copy(directory, breakage):
     path = os.path.join(str(directory), breakage.__name__ + ".so")
     data = bytearray(slurp(fixture("alpha.so")))
     breakage(data, fixture("alpha.so"))
-    with open(path, "wb") as file:
-        file.write(data)
+    write(path, data)
     return path
 
 
@@ -113,10 +110,7 @@ def test_a_path_that_became_a_pipe_is_not_opened(live, tmp_path):
     program.do("load " + path)
     os.unlink(path)
     os.mkfifo(path)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("call alpha_one 10")
-    program.finish()
-    (stack,) = bpftruss.report().only("getppid")["stacks"]
+    (stack,) = program.count(live, "call alpha_one 10").only("getppid")["stacks"]
     assert (stack["calls"], symbols(stack)[2]) == (10, "alpha_one")
 
 
@@ -132,8 +126,7 @@ def trap_names(path, directory):
     for name in (b"alpha_one", b"alpha_two"):
         assert data.count(b"\0" + name + b"\0") >= 1
         data = data.replace(b"\0" + name + b"\0", b"\0" + TRAP[: len(name)] + b"\0")
-    with open(target, "wb") as file:
-        file.write(data)
+    write(target, data)
     return target
 
 
@@ -165,11 +158,7 @@ def test_names_of_functions_and_files_are_escaped(live, tmp_path):
 
 def test_a_great_many_stacks_lose_no_call(live):
     """Random recursion: nearly every call has a stack of its own."""
-    each = live.add(Loads)
-    bpftruss = live.attach(each.pid, "--stacks", "--max-stacks", 2000)
-    each.do("random 20000")
-    each.finish()
-    report = bpftruss.report()
+    report = live.add(Loads).count(live, "random 20000", options=["--max-stacks", 2000])
     assert report.total("getppid") == 20000
     stacks = report.stacks("getppid")
     (others,) = [stack for stack in stacks if stack["end"] == "other_stacks"]

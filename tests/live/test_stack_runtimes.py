@@ -17,14 +17,9 @@ import pytest
 
 from harness import need, until
 from stacks import must_be_complete, stack_text, symbols
-from test_apache import APACHE, MODULES, PAGE, start_apache  # noqa: F401
+from test_apache import MODULES, PAGE, needs_apache, start_apache  # noqa: F401
 
 CALLS = 100
-
-needs_apache = pytest.mark.skipif(
-    not APACHE or not MODULES.is_dir(), reason="needs Debian's apache2"
-)
-
 
 def tool(name):
     return need(name, path="/usr/local/go/bin")
@@ -271,12 +266,8 @@ def postgres(live):
     with tempfile.TemporaryDirectory(prefix="bpftruss-pg-") as folder:
         shutil.chown(folder, "postgres", "postgres")
         data = os.path.join(folder, "data")
-        subprocess.run(
-            as_postgres(initdb, "-D", data, "-A", "trust", "--no-sync"),
-            check=True,
-            capture_output=True,
-            timeout=60,
-        )
+        making = as_postgres(initdb, "-D", data, "-A", "trust", "--no-sync")
+        subprocess.run(making, check=True, capture_output=True, timeout=60)
         options = ["-c", "listen_addresses=", "-k", folder, "-c", "autovacuum=off"]
         process = live.spawn(*as_postgres(server, "-D", data, *options))
         query = as_postgres("psql", "-h", folder, "-d", "postgres", "-Atc")

@@ -161,7 +161,5 @@ def test_frame_pointers_alone_still_add_up(live):
 
 
 def test_frame_pointers_alone_lose_no_call_of_a_workload(live):
-    target = live.workload("threads", 16, 110)
-    bpftruss = live.attach(target.pid, "-f", "--stacks", env=FRAME_POINTERS)
-    target.go()
-    must_equal(bpftruss.report(), target.table())
+    options = ["-f", "--stacks"]
+    must_equal(*live.count("threads", 16, 110, options=options, env=FRAME_POINTERS))

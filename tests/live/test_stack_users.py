@@ -15,19 +15,15 @@ import time
 
 import pytest
 
-from bpf_objects import held, listed, map_keys, need_bpftool
-from harness import slurp
-from stacks import FRAME_POINTERS, Loads, build_id, fixture, stack_text, symbols
+from bpf_objects import held, listed, map_keys
+from harness import need, slurp, write
+from stacks import FRAME_POINTERS, Loads, build_id, copy, fixture, stack_text, symbols
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 def sh(command, *values):
     return subprocess.run(command % values, shell=True, capture_output=True).returncode == 0
-
-
-def copy(name, path):
-    return shutil.copy(fixture(name), path)
 
 
 def nothing(top):
@@ -221,8 +217,7 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
     subprocess.run(["strip", "--strip-all", victim], check=True)
     wanted, given = build_id(victim), build_id(evil)
     data = slurp(evil).replace(*(bytes.fromhex("".join(each)) for each in (given, wanted)))
-    with open(evil, "wb") as file:
-        file.write(data)
+    write(evil, data)
     assert build_id(evil) == wanted
     folder = "/usr/lib/debug/.build-id/" + wanted[0]
     script = "mount -t tmpfs none /usr/lib/debug && mkdir -p %s && cp %s %s/%s.debug"
@@ -244,11 +239,8 @@ def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, loads, mode, nam
     program.do("jit made_up 1")
     os.chown(program.perf_map, 0, 0)
     os.chmod(program.perf_map, mode)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("same 10")
-    time.sleep(0.5)
-    program.finish()
-    assert [each[0] for each in names_below_probe(bpftruss.report(), program.pid)] == [name]
+    report = program.count(live, "same 10", pause_s=0.5)
+    assert [each[0] for each in names_below_probe(report, program.pid)] == [name]
 
 
 def ids_of_stacks(bpftruss):
@@ -261,7 +253,7 @@ def ids_of_stacks(bpftruss):
 
 def test_nobody_can_tell_which_stacks_have_the_same_id(live):
     """Nobody can make his calls look like those of others: each collector has its own ids."""
-    need_bpftool()
+    need("bpftool")
     program = live.add(Loads)
     # Addresses, the same for both.
     both = [live.attach(program.pid, "--stacks", env=FRAME_POINTERS) for _ in range(2)]
@@ -285,8 +277,7 @@ def with_pid(live, pid):
     if not os.path.exists(LAST_PID):
         pytest.skip("this kernel does not let go back to a pid")
     for _ in range(100):
-        with open(LAST_PID, "w") as file:
-            file.write(str(pid - 1))
+        write(LAST_PID, pid - 1)
         program = placed(live)
         if program.pid == pid:
             return program

@@ -139,9 +139,8 @@ def test_a_32_bit_process_has_no_stacks_but_all_counts(live):
     rows = {name: report.only(name, "i386") for name in ("getppid", "close")}
     assert (rows["getppid"]["calls"], rows["close"]["errors"]) == (7, 3)
     for row in rows.values():
-        assert [(stack["end"], stack["frames"]) for stack in row["stacks"]] == [
-            ("32_bit_process", [])
-        ]
+        (stack,) = row["stacks"]
+        assert (stack["end"], stack["frames"]) == ("32_bit_process", [])
 
 
 def test_32_bit_calls_of_a_64_bit_process_have_stacks(live):

@@ -7,6 +7,7 @@ has, and what it keeps is bounded. Nothing here looks at a clock: what counts is
 
 import contextlib
 import ctypes
+import itertools
 import lzma
 import os
 import re
@@ -15,15 +16,15 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import (BPFTRUSS, Report, deaf_command, need_unshare, program, skip_if_sanitized,
-                     slurp, until)  # fmt: skip
+from harness import (BPFTRUSS, Report, deaf_command, meanwhile, need_unshare, program,
+                     skip_if_sanitized, slurp, until, write)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client
+from test_inline import copy_of
 from test_stack_hostile import SECTION, sections
 
 CALLS = 100
@@ -38,10 +39,34 @@ def frames_of(daemon):
     return daemon.snapshot(lossy=True).frames("getppid")
 
 
-def start(live, tmp_path, *names, **options):
-    """A daemon that counts the stacks of programs of these names."""
-    chosen = [word for name in names for word in ("-n", name)]
-    return start_daemon(live, tmp_path / "daemon", "--stacks", *chosen, **options)
+@pytest.fixture
+def start(live, tmp_path):
+    """start(names) is a daemon that counts the stacks of programs so called; it ends well."""
+    started = []
+
+    def start_one(*names, options=(), **how):
+        chosen = [word for name in names for word in ("-n", name)]
+        place = tmp_path / "daemon"
+        started.append(start_daemon(live, place, "--stacks", *chosen, *options, **how))
+        return started[-1]
+
+    yield start_one
+    for daemon in started:
+        daemon.stop()
+
+
+@pytest.fixture
+def loads(live):
+    """loads() is another of these programs; it goes on to its end when all has been asked."""
+    programs = []
+
+    def add(kind=Loads, *arguments):
+        programs.append(live.add(kind, *arguments))
+        return programs[-1]
+
+    yield add
+    for each in programs:
+        each.finish()
 
 
 def must_name_others(daemon, other):
@@ -78,12 +103,6 @@ def must_answer_while_a_worker_is_busy(daemon):
 # --- servers that do not answer -------------------------------------------------------------------
 
 
-def without_symbols(directory):
-    path = str(directory / "bare")
-    subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
-    return path
-
-
 @pytest.fixture
 def server():
     """Answers when it is told to."""
@@ -95,7 +114,7 @@ def server():
 @needs_client
 def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path, server):
     """With all that was counted, and what is missing is said."""
-    target = live.workload(without_symbols(tmp_path), CALLS)
+    target = live.workload(copy_of("inlined", tmp_path, "--strip-all"), CALLS)
     bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=server.env)
     target.play()
     until(lambda: server.asked, "the server is asked")
@@ -118,55 +137,48 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, server):
 
 
 @needs_client
-def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server):
-    path = without_symbols(tmp_path)
+def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server, start, loads):
+    path = copy_of("inlined", tmp_path, "--strip-all")
     # What is mapped before counting begins has its tables: these stacks are whole.
-    target, other = live.workload(path, CALLS), live.add(Loads)
-    options = ["--stacks", "--debuginfod", "-n", "bare", "-n", "loads"]
-    daemon = start_daemon(live, tmp_path / "daemon", *options, env=server.env)
+    target, other = live.workload(path, CALLS), loads()
+    daemon = start("inlined", "loads", options=["--debuginfod"], env=server.env)
     target.play()
     until(lambda: server.asked, "the server is asked")
     answers_everything(daemon)
-    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+    assert {symbol for module, symbol in frames_of(daemon) if module == "inlined"} == {None}
     assert names_of(daemon)["waiting"] > 0
     # Nor do other files wait for it.
     must_name_others(daemon, other)
-    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
-    other.finish()
+    assert {symbol for module, symbol in frames_of(daemon) if module == "inlined"} == {None}
     server.told.set()
-    until(lambda: ("bare", "work") in frames_of(daemon), "the name comes in a later report")
-    daemon.stop()
+    until(lambda: ("inlined", "work") in frames_of(daemon), "the name comes in a later report")
 
 
 # --- files that keep a reader busy ----------------------------------------------------------------
 
 
-def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path):
+def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path, start):
     """Three files without an end to speak of, which cost whoever made them nothing."""
-    debug, path = tmp_path / "huge.debug", str(tmp_path / "linked")
+    debug = tmp_path / "huge.debug"
     debug.write_bytes(b"x")
-    subprocess.run(
-        ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
-         "--add-gnu-debuglink=%s" % debug, program("pace"), path], check=True)
+    path = copy_of("pace", tmp_path, "--strip-all", "--remove-section=.note.gnu.build-id",
+                   "--add-gnu-debuglink=%s" % debug)  # fmt: skip
     (tmp_path / ".debug").mkdir()
     shutil.copy(debug, tmp_path / ".debug")
     for place in (debug, tmp_path / ".debug" / "huge.debug"):
         os.truncate(place, 1 << 30)
-    daemon = start(live, tmp_path, "linked")
+    daemon = start("pace")
     target = live.workload(path, 100)
     target.go()
     must_answer_while_a_worker_is_busy(daemon)
     assert target.wait() == 0
-    daemon.stop()
 
 
-def test_a_table_that_takes_long_holds_up_nobody(live, tmp_path):
+def test_a_table_that_takes_long_holds_up_nobody(tmp_path, start, loads):
     """Of functions by the hundred thousand; other files have their tables meanwhile."""
-    daemon, loads = start(live, tmp_path, "loads"), live.add(Loads)
-    loads.do("load " + shutil.copy(fixture("heavy.so"), str(tmp_path)))
+    daemon = start("loads")
+    loads().do("load " + shutil.copy(fixture("heavy.so"), str(tmp_path)))
     must_answer_while_a_worker_is_busy(daemon)
-    loads.finish()
-    daemon.stop()
 
 
 def perf_map_write(path, lines):
@@ -175,85 +187,70 @@ def perf_map_write(path, lines):
             file.write("%x 10 function_number_%d\n" % (0x100000 + 16 * at, at))
 
 
-def test_perf_maps_hold_up_nobody(live, tmp_path):
+def test_perf_maps_hold_up_nobody(start, loads):
     """Two processes in turn, each with a map that is nearly as large as one may be."""
-    programs = [live.add(Loads) for _ in range(2)]
-    daemon = start(live, tmp_path, "loads")
+    programs, daemon = [loads(), loads()], start("loads")
     for each in programs:
         perf_map_write(each.perf_map, 800000)
         assert 24 << 20 < os.path.getsize(each.perf_map) < 32 << 20
-    over = threading.Event()
+    numbers = itertools.count(1)
 
     def play():
-        number = 0
-        while not over.is_set():
-            number += 1
-            for each in programs:
-                each.do("jit made_%d 1" % number)
+        number = next(numbers)
+        for each in programs:
+            each.do("jit made_%d 1" % number)
 
-    player = threading.Thread(target=play)
-    player.start()
-    try:
+    with meanwhile(play):
         for _ in range(5):
             must_answer_while_a_worker_is_busy(daemon)
-    finally:
-        over.set()
-        player.join()
     until(lambda: ("[jit]", "made_1") in frames_of(daemon), "names of such a map come")
     must_be_below(memory_kib(daemon.pid), 100 << 10)
-    for each in programs:
-        each.finish()
-    daemon.stop()
 
 
-# A program in whose /tmp every look takes for ever: nobody answers the file system that is there.
-HUNG = """
-import ctypes, os, sys
+# A folder, the second argument, that is a file system of this process's own: it has to answer.
+MOUNTED = """
+import ctypes, os, struct, sys
+loads, folder = sys.argv[1:3]
 libc = ctypes.CDLL(None, use_errno=True)
 fd = os.open("/dev/fuse", os.O_RDWR)
 options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
 if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
     sys.exit("unshare: %d" % ctypes.get_errno())
-if libc.mount(b"hung", b"/tmp", b"fuse", 0, options.encode()):
+if libc.mount(b"mounted", folder.encode(), b"fuse", 0, options.encode()):
     sys.exit("mount: %d" % ctypes.get_errno())
+"""
+
+# A program in whose folder every look takes for ever: nobody answers.
+HUNG = MOUNTED + """
 os.set_inheritable(fd, True)  # it hangs as long as somebody might answer
-os.execv(sys.argv[1], ["loads"])
+os.execv(loads, ["loads"])
 """
 
 
-needs_fuse = pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
-
-
-@needs_fuse
-def test_a_file_system_that_does_not_answer_holds_up_nobody(live, tmp_path):
-    """The perf map of a process is looked for where the process sees it."""
+@pytest.fixture
+def fuse():
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("no FUSE here")
     need_unshare("-m", "--propagation", "private")
-    hung = live.add(Loads, sys.executable, "-c", HUNG, fixture("loads"))
-    other, daemon = live.add(Loads), start(live, tmp_path, "loads")
+
+
+@pytest.mark.usefixtures("fuse")
+def test_a_file_system_that_does_not_answer_holds_up_nobody(start, loads):
+    """The perf map of a process is looked for where the process sees it."""
+    hung = loads(Loads, sys.executable, "-c", HUNG, fixture("loads"), "/tmp")
+    other, daemon = loads(), start("loads")
     hung.do("bare 100")
     must_answer_while_a_worker_is_busy(daemon)
     must_name_others(daemon, other)
     until(lambda: names_of(daemon)["failed"] > 0, "it is given up")
-    other.finish()
-    hung.finish()
-    daemon.stop()
 
 
 # A program whose folder, its second argument, is one that another process serves, until that is stopped:
 # from then on whoever opens a file there waits for ever. All files, "0.so" and so on, are the third
 # argument. Whoever serves them says which process it is in the file of the fourth.
-SERVED = """
-import ctypes, os, struct, sys
-loads, folder, path, pid_path = sys.argv[1:]
-libc = ctypes.CDLL(None, use_errno=True)
+SERVED = MOUNTED + """
+path, pid_path = sys.argv[3:]
 content = open(path, "rb").read()
-fd = os.open("/dev/fuse", os.O_RDWR)
-options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
-if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
-    sys.exit("unshare: %d" % ctypes.get_errno())
-if libc.mount(b"served", folder.encode(), b"fuse", 0, options.encode()):
-    sys.exit("mount: %d" % ctypes.get_errno())
-parent = os.getpid()
 if os.fork():
     os.close(fd)
     os.execv(loads, ["loads"])
@@ -310,23 +307,22 @@ class ServedLoads(Loads):
         os.kill(self.server, signal.SIGSTOP)
 
 
-@needs_fuse
-def test_files_that_do_not_open_hold_up_nobody(live, tmp_path):
-    """They are mapped and run, but whoever opens them now waits for ever: more than are opened at a time."""
-    need_unshare("-m", "--propagation", "private")
-    hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
+@pytest.mark.usefixtures("fuse")
+def test_files_that_do_not_open_hold_up_nobody(tmp_path, start, loads):
+    """
+    They are mapped and run, but whoever opens them now waits for ever: more than are opened at a
+    time.
+    """
+    hung, other = loads(ServedLoads, str(tmp_path / "served")), loads()
     for number in range(6):
         hung.call("%s/%d.so" % (hung.folder, number), "alpha_one", 1)
     hung.hang()
-    daemon = start(live, tmp_path, "loads")
+    daemon = start("loads")
     must_answer_while_a_worker_is_busy(daemon)
     hung.do("call alpha_one 10")
     must_name_others(daemon, other)
     assert not any(symbol == "alpha_one" for _, symbol in frames_of(daemon))
     answers_everything(daemon)
-    other.finish()
-    hung.finish()
-    daemon.stop()
 
 
 def open_files(pid):
@@ -337,33 +333,26 @@ def open_files(pid):
     return links
 
 
-@needs_fuse
-def test_a_file_is_closed_although_nobody_answers(live, tmp_path):
+@pytest.mark.usefixtures("fuse")
+def test_a_file_is_closed_although_nobody_answers(tmp_path, start, loads):
     """Even that is a question to a file system, which hangs after its file was read."""
-    need_unshare("-m", "--propagation", "private")
-    hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
-    daemon = start(live, tmp_path, "loads")
+    hung, other = loads(ServedLoads, str(tmp_path / "served")), loads()
+    daemon = start("loads")
     hung.call(hung.folder + "/0.so", "alpha_one", 10)
     until(lambda: ("0.so", "alpha_one") in frames_of(daemon), "its name comes")
     hung.hang()
     until(lambda: not any(path.endswith("/0.so") for path in open_files(daemon.pid)), "it is closed")
     answers_everything(daemon)
     must_name_others(daemon, other)
-    other.finish()
-    hung.finish()
-    daemon.stop()
 
 
-def test_a_perf_map_that_is_too_large_names_nothing_and_costs_nothing(live, tmp_path):
-    each = live.add(Loads)
-    daemon = start(live, tmp_path, "loads")
+def test_a_perf_map_that_is_too_large_names_nothing_and_costs_nothing(start, loads):
+    each, daemon = loads(), start("loads")
     perf_map_write(each.perf_map, 10)
     os.truncate(each.perf_map, 33 << 20)
     each.do("jit made_up 10")
     until(lambda: names_of(daemon)["failed"] > 0, "it is said")
     assert not any(module == "[jit]" for module, _ in frames_of(daemon))
-    each.finish()
-    daemon.stop()
 
 
 # --- files that eat memory ------------------------------------------------------------------------
@@ -391,27 +380,23 @@ def with_many_symbols(source, path, count):
         header[4], header[5] = len(data), len(content)
         data += content
         SECTION.pack_into(data, where, *header)
-    with open(path, "wb") as file:
-        file.write(data)
+    write(path, data)
     os.chmod(path, 0o755)
 
 
-def test_two_million_symbols_are_named_and_not_kept(live, tmp_path):
+def test_two_million_symbols_are_named_and_not_kept(tmp_path, start, loads):
     skip_if_sanitized()
-    loads = live.add(Loads)
-    daemon = start(live, tmp_path, "loads")
+    each, daemon = loads(), start("loads")
     paths = {name: str(tmp_path / ("%s.so" % name)) for name in ("alpha", "beta")}
     for name, path in paths.items():
         with_many_symbols(fixture(name + ".so"), path, 2000000)
     before = memory_kib(daemon.pid, "VmHWM")
     for name, path in paths.items():
-        loads.call(path, name + "_one", 10)
+        each.call(path, name + "_one", 10)
     wanted = {("alpha.so", "alpha_one"), ("beta.so", "beta_one")}
     until(lambda: wanted <= frames_of(daemon), "both have their names")
     must_be_below(memory_kib(daemon.pid, "VmHWM") - before, 16 << 10)
     assert names_of(daemon)["bytes"] < 16 << 20
-    loads.finish()
-    daemon.stop()
 
 
 def xz_bomb(size):
@@ -424,11 +409,9 @@ def xz_bomb(size):
 def bomb(tmp_path_factory):
     """A small program whose symbols are a gigabyte of nothing."""
     folder = tmp_path_factory.mktemp("bomb")
-    path, packed = str(folder / "bomb"), folder / "packed"
+    packed = folder / "packed"
     packed.write_bytes(xz_bomb(1 << 30))
-    subprocess.run(
-        ["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=%s" % packed,
-         program("pace"), path], check=True)
+    path = copy_of("pace", folder, "--strip-all", "--add-section=.gnu_debugdata=%s" % packed)
     assert os.path.getsize(path) < 2 << 20
     return path
 
@@ -468,15 +451,14 @@ def test_a_bomb_bursts_in_a_worker_and_not_far(bomb, tmp_path):
     must_be_below(worker_peak_kib(path, [0x1000], tmp_path), 200 << 10)
 
 
-def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb):
+def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb, start):
     skip_if_sanitized()
-    daemon = start(live, tmp_path, "bomb")
+    daemon = start("pace")
     live.play(shutil.copy(bomb, str(tmp_path)), 100)
     until(lambda: names_of(daemon)["places"] > 0, "its stacks are seen")
     until(lambda: not names_of(daemon)["waiting"], "all that can be known is known")
     answers_everything(daemon)
     must_be_below(memory_kib(daemon.pid, "VmHWM"), 100 << 10)
-    daemon.stop()
 
 
 # --- what is not kept open ------------------------------------------------------------------------
@@ -487,18 +469,17 @@ def umount(path):
     return libc.umount(path.encode()) == 0
 
 
-def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_path):
+def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_path, start):
     place = str(tmp_path / "mounted")
     os.mkdir(place)
     subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     try:
         target = live.workload(shutil.copy(program("pace"), place), 100)
-        daemon = start(live, tmp_path, "pace")
+        daemon = start("pace")
         target.play()
         until(lambda: ("pace", "main") in frames_of(daemon), "its frames are named")
         until(lambda: umount(place), "it is unmounted")
         # Nobody has forgotten their names.
         assert ("pace", "main") in frames_of(daemon)
-        daemon.stop()
     finally:
         umount(place)

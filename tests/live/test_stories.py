@@ -15,24 +15,11 @@ from harness import DEADLINE_S, need, slurp, until
 from reports import SUMS, add_up, by, parse_csv
 
 
-class Resolver(threading.Thread):
-    """Answers one datagram after a delay."""
-
-    def __init__(self, delay):
-        super().__init__()
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        self.delay = delay
-        self.start()
-
-    def run(self):
-        self.socket.settimeout(DEADLINE_S)
-        question, client = self.socket.recvfrom(512)
-        time.sleep(self.delay)
-        # A response with no such name.
-        self.socket.sendto(question[:2] + b"\x81\x83" + question[4:], client)
-        self.socket.close()
+def answer_late(server):
+    question, client = server.recvfrom(512)
+    time.sleep(0.5)
+    # A response with no such name.
+    server.sendto(question[:2] + b"\x81\x83" + question[4:], client)
 
 
 LOOKUP = """
@@ -48,10 +35,14 @@ s.recv(512)
 
 @pytest.mark.parametrize("call", ["poll", "recvfrom"])
 def test_the_time_of_a_slow_resolver_is_sleep_and_not_cpu(live, call):
-    resolver = Resolver(0.5)
-    lookup = LOOKUP % (resolver.port, call == "poll")
-    report, _ = live.run(sys.executable, "-c", lookup)
-    resolver.join()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(DEADLINE_S)
+        resolver = threading.Thread(target=answer_late, args=[server])
+        resolver.start()
+        lookup = LOOKUP % (server.getsockname()[1], call == "poll")
+        report, _ = live.run(sys.executable, "-c", lookup)
+        resolver.join()
     names = ("poll", "ppoll") if call == "poll" else ("recvfrom",)
     (row,) = [row for row in report.rows if row["syscall"] in names]
     assert row["calls"] == 1

@@ -69,12 +69,8 @@ class Target(Process):
         return int(self.stdout().split(b"\n")[2 * self.rounds - 1])
 
 
-@pytest.fixture
-def target(live):
-    return live.add(Target)
-
-
-def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live, target):
+def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live):
+    target = live.add(Target)
     steer = live.add(Steer, target.pid)
     for _ in range(5):
         before = steer.report(lossy=True)
@@ -89,8 +85,9 @@ def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live, target):
     assert abs(cpu - computed) < UNSEEN / 2 * 1e9
 
 
-def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live, target):
+def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live):
     """It came and went three times in one call: how long it ran meanwhile is not known."""
+    target = live.add(Target)
     steer = live.add(Steer, target.pid)
     target.round(steer, [b"1", b"2", b"3"])
     report = steer.report(lossy=True)

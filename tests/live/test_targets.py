@@ -8,8 +8,7 @@ from subprocess import PIPE
 
 import pytest
 
-from harness import (Table, must_equal, must_include, need, need_unshare, program, run,
-                     skip_if_none, until)  # fmt: skip
+from harness import Table, must_equal, must_include, need, need_unshare, program, run, until
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -20,18 +19,13 @@ def test_all_threads_of_a_process_are_counted_in_one_row_each_call(live):
     assert report.only("getppid")["calls"] == 7 * 1009
 
 
-def test_many_threads_at_the_same_time_lose_nothing(live):
-    report, table = live.count("threads", 61, 2003)
-    must_equal(report, table)
-
-
 def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
-    report, table = live.count("newthreads")
+    report, table = live.count("threads", "new")
     assert report.total("getppid") == table.total("getppid") > 10 * 101
 
 
 def test_attaching_to_a_busy_thread_is_exact(live):
-    target = live.spawn(program("busy"))
+    target = live.spawn(program("pace"), 0, "busy")
     for _ in range(31):
         bpftruss = live.attach(target.pid)
         since = target.run_ns()
@@ -47,13 +41,8 @@ def test_kernel_threads_are_refused():
 
 
 def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
-    target = live.workload("uring", asleep=False)
-    skip_if_none(target, "io_uring")
-    target.wait_asleep_in("read")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
-    must_equal(report, target.table())
+    report, table = live.count("calls", "uring", needs="io_uring")
+    must_equal(report, table)
     assert not [row for row in report.rows if row["syscall"].startswith("io_uring")]
 
 
@@ -62,16 +51,11 @@ def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
 
 @pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
 def test_children_are_counted_from_their_first_call_on(live, kind):
-    """In rows of their own."""
+    """In rows of their own; the return of fork in the child is not a call."""
     report, table = live.count("forks", kind, 13, options=["-f"])
     must_equal(report, table)
     children = [row["pid"] for row in report.select("getppid")]
     assert report.total("getppid") == len(set(children)) == len(children) == 13
-
-
-@pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
-def test_the_return_of_fork_in_the_child_is_not_a_call(live, kind):
-    report, _ = live.count("forks", kind, 13, options=["-f"])
     assert sum(report.total(name) for name in ("fork", "clone", "clone3")) == 13
 
 
@@ -88,15 +72,15 @@ def test_far_more_short_children_than_records_lose_nothing(live):
     assert report.total("getppid") == 5003
 
 
-def test_many_children_at_the_same_time_lose_nothing(live):
-    report, table = live.count("forks", "clone", 307, "together", options=["-f"])
+@pytest.mark.parametrize("workload, asked", [
+    (("threads", 61, 2003), 61 * 2003),
+    (("forks", "clone", 307, "together"), 307),
+    (("forks", "fork", 11, "thread"), 11),
+], ids=["threads", "together", "by another thread than the first"])  # fmt: skip
+def test_many_at_the_same_time_lose_nothing(live, workload, asked):
+    report, table = live.count(*workload, options=["-f"])
     must_equal(report, table)
-
-
-def test_children_of_a_thread_other_than_the_first_are_followed(live):
-    report, table = live.count("forks", "fork", 11, "thread", options=["-f"])
-    must_equal(report, table)
-    assert report.total("getppid") == 11
+    assert report.total("getppid") == asked
 
 
 def test_with_f_counting_goes_on_until_the_last_child_has_ended(live):
@@ -126,7 +110,7 @@ def test_a_command_run_with_f_is_counted_with_its_children(live):
 # --- several targets -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["comma", "blanks", "repeated"])
+@pytest.mark.parametrize("form", ["comma", "blanks", "repeated", "twice"])
 def test_several_processes_are_counted_at_once(live, form):
     targets = [live.workload("calls") for _ in range(3)]
     first, *others = [target.pid for target in targets]
@@ -134,6 +118,7 @@ def test_several_processes_are_counted_at_once(live, form):
         "comma": ["-p", "%d,%d" % (*others,)],
         "blanks": ["-p", "%d %d" % (*others,)],
         "repeated": ["-p", others[0], "-p", others[1]],
+        "twice": ["-p", "%d,%d,%d" % (others[0], *others), "-p", first],
     }[form]
     bpftruss = live.attach(first, *more)
     for target in targets:
@@ -149,18 +134,10 @@ def test_several_processes_are_counted_at_once(live, form):
 def test_counting_goes_on_until_the_last_target_has_ended(live):
     first, last = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([first.pid, last.pid])
-    first.go()
-    first.wait()
+    first.play()
     assert bpftruss.popen.poll() is None
     last.go()
     assert bpftruss.report().total("getppid") == 2 * 1009
-
-
-def test_a_pid_given_twice_is_counted_once(live):
-    target = live.workload("calls")
-    bpftruss = live.attach([target.pid, target.pid])
-    target.go()
-    must_equal(bpftruss.report(), target.table())
 
 
 def test_two_bpftruss_at_the_same_time_count_the_same(live):
@@ -175,8 +152,7 @@ def test_two_bpftruss_at_the_same_time_count_the_same(live):
 def test_a_process_that_nobody_chose_is_in_no_report(live):
     other, target = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach(target.pid)
-    other.go()
-    other.wait()
+    other.play()
     target.go()
     must_equal(bpftruss.report(), target.table())
 
@@ -218,9 +194,7 @@ def test_a_thread_that_runs_in_a_call_at_attach_ends_that_call_without_time(live
 
 
 def test_two_processes_under_one_pid_are_never_merged(live):
-    target = live.workload("reuse")
-    bpftruss = live.attach(target.pid, "-f")
-    target.go()
+    target, bpftruss = live.begin("reuse", options=["-f"])
     report = bpftruss.report()
     if target.wait() == 77:
         pytest.skip("the kernel does not let this user choose a pid")
@@ -262,9 +236,7 @@ def test_json_survives_every_name_that_a_process_can_give_itself(live):
 
 
 def test_the_text_report_holds_no_control_characters(live):
-    target = live.workload("names", "escape")
-    bpftruss = live.attach(target.pid, "-f", json=False)
-    target.go()
+    _, bpftruss = live.begin("names", "escape", options=["-f"], json=False)
     assert controls(bpftruss.end_text() + bpftruss.stderr()) == {"\n"}
 
 

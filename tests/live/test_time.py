@@ -5,17 +5,18 @@ kernel's rusage and schedstat. Bounds hold on a busy machine; no speed is assert
 and sleep add up to wall holds for every row of every report (harness.check_row).
 """
 
+import contextlib
+import itertools
 import json
 import os
 import re
 import signal
 import statistics
-import threading
 import time
 
 import pytest
 
-from harness import TICK_NS, must_equal, stolen_ns, until
+from harness import TICK_NS, meanwhile, must_equal, stolen_ns, until
 
 MS = 1_000_000
 NR_CPUS = os.cpu_count()
@@ -37,10 +38,6 @@ def medians(live, what, number, *values):
 def of_schedstat(report, measured):
     """CPU time in calls and outside of them, by what the kernel has booked."""
     return (report.sum("cpu_ns") + report.data["user_cpu_ns"]) / measured["run_ns"]
-
-
-def user_of_schedstat(report, measured):
-    return report.data["user_cpu_ns"] / measured["run_ns"]
 
 
 SPIN = ["/bin/sh", "-c", "while :; do :; done"]
@@ -82,16 +79,16 @@ def test_a_read_that_waits_for_a_late_writer_is_sleep(live):
     assert row["cpu_ns"] < row["sleep_ns"]
 
 
-def test_wall_time_is_what_a_clock_around_the_calls_shows(live):
-    def ratio(report, measured):
-        return report.only("getrandom")["wall_ns"] / measured["outer_ns"]
+def wall_of_clock(report, measured):
+    return report.only("getrandom")["wall_ns"] / measured["outer_ns"]
 
-    assert 0.95 < medians(live, "random", 11, ratio)[0] <= 1
+
+def test_wall_time_is_what_a_clock_around_the_calls_shows(live):
+    assert 0.95 < medians(live, "random", 11, wall_of_clock)[0] <= 1
 
 
 def test_wall_time_never_exceeds_the_clock_around_the_calls(live, hogs):
-    report, measured = measure(live, "random", 11)
-    assert report.only("getrandom")["wall_ns"] <= measured["outer_ns"]
+    assert wall_of_clock(*measure(live, "random", 11)) <= 1
 
 
 # --- CPU time ------------------------------------------------------------------------------------
@@ -116,12 +113,12 @@ def test_system_time_agrees_with_getrusage(live):
     assert 0.7 < report.sum("cpu_ns") / measured["stime_ns"] < 1.15
 
 
-def test_user_time_agrees_with_schedstat(live):
-    assert 0.9 < medians(live, "user", 29, user_of_schedstat)[0] < 1.1
+def test_user_time_agrees_with_schedstat(live, beside):
+    def ratio(report, measured):
+        return report.data["user_cpu_ns"] / measured["run_ns"]
 
-
-def test_user_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
-    assert 0.85 < medians(live, "user", 53, user_of_schedstat)[0] < 1.15
+    number, low, high = (29, 0.9, 1.1) if beside == "alone" else (53, 0.85, 1.15)
+    assert low < medians(live, "user", number, ratio)[0] < high
 
 
 def test_the_time_of_threads_that_only_compute_is_user_time(live):
@@ -210,38 +207,22 @@ def test_times_add_up_when_a_program_moves_itself_from_cpu_to_cpu(live):
 @pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
 def test_times_add_up_when_a_program_is_moved_inside_its_calls(live, hogs):
     target = live.workload("times", "random", 53)
-    bpftruss = live.attach(target.pid)
-    mover = Mover(target.pid)
-    target.go()
-    report = bpftruss.report()
-    moves = mover.stop()
+    bpftruss, moves = live.attach(target.pid), itertools.count()
+    cpus = itertools.cycle(os.sched_getaffinity(0))
+
+    def move():
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(target.pid, {next(cpus)})
+            next(moves)
+        time.sleep(0.001)
+
+    with meanwhile(move):
+        target.go()
+        report = bpftruss.report()
     measured = target.table().measures[0]
-    assert moves > 20
+    assert next(moves) > 20
     assert 0.8 < of_schedstat(report, measured) < 1.25
-    assert report.only("getrandom")["wall_ns"] <= measured["outer_ns"]
-
-
-class Mover(threading.Thread):
-    """Moves a process from CPU to CPU, wherever it is, until it is told to stop or it has ended."""
-
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.moves, self.stopped = pid, 0, threading.Event()
-        self.start()
-
-    def run(self):
-        cpus = sorted(os.sched_getaffinity(0))
-        while not self.stopped.wait(0.001):
-            try:
-                os.sched_setaffinity(self.pid, {cpus[self.moves % len(cpus)]})
-            except ProcessLookupError:
-                return
-            self.moves += 1
-
-    def stop(self):
-        self.stopped.set()
-        self.join()
-        return self.moves
+    assert wall_of_clock(report, measured) <= 1
 
 
 def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_known(live, monkeypatch):
@@ -302,7 +283,7 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
 
 def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
     def values(number):
-        report, table = live.count("dozers", number, 20)
+        report, table = live.count("sleepers", "dozers", number, 20)
         assert report.only("nanosleep")["calls"] == 20 * number
         cpu = report.data["processes"][0]["cpu_ns"]
         return cpu / table.measures[0]["run_ns"]
@@ -312,9 +293,7 @@ def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
 
 
 def test_the_wide_table_splits_the_time_of_all_threads(live):
-    target = live.workload("states", 1000)
-    bpftruss = live.attach(target.pid, "-w", json=False)
-    target.go()
+    target, bpftruss = live.begin("states", 1000, options=["-w"], json=False)
     booked(target)
     text = bpftruss.stop_text()
     number = r"(\d+\.\d{3})"

@@ -152,19 +152,16 @@ def test_all_processes_but_not_itself(live):
     assert line_of(data, process.pid) is None
 
 
-@pytest.mark.parametrize(
-    "arguments, status, words",
-    [
-        (["-i", "0"], 2, "-i"),
-        (["-i", "0.01"], 2, "0.1"),
-        (["--sort", "nothing"], 2, "--sort"),
-        (["--by", "tid"], 2, "--by"),
-        (["word"], 2, "word"),
-        (["-z"], 2, "-z"),
-        ([], 1, "--once"),
-        (["--once", "-p", "4194304"], 1, "4194304"),
-    ],
-)
+@pytest.mark.parametrize("arguments, status, words", [
+    (["-i", "0"], 2, "-i"),
+    (["-i", "0.01"], 2, "0.1"),
+    (["--sort", "nothing"], 2, "--sort"),
+    (["--by", "tid"], 2, "--by"),
+    (["word"], 2, "word"),
+    (["-z"], 2, "-z"),
+    ([], 1, "--once"),
+    (["--once", "-p", "4194304"], 1, "4194304"),
+])  # fmt: skip
 def test_errors(live, arguments, status, words):
     process = top(live, *arguments)
     assert process.wait() == status
@@ -243,12 +240,11 @@ def pids_on(screen):
     return [int(found) for found in re.findall(r"^ *(\d+) ", "\n".join(screen.lines()), re.M)]
 
 
-def shown(live, terminal):
-    """A process that works, and a screen that shows it."""
-    target = pace(live)
-    screen = terminal("-p", str(target.pid))
+def shown(terminal, target, **options):
+    """A screen that shows a process."""
+    screen = terminal("-p", str(target.pid), **options)
     screen.wait(r"%d pace" % target.pid)
-    return target, screen
+    return screen
 
 
 def test_a_session_at_the_screen(live, terminal):
@@ -288,8 +284,7 @@ def test_a_session_at_the_screen(live, terminal):
 
 def test_a_process_is_opened_and_ends(live, terminal):
     target = pace(live)
-    screen = terminal("-p", str(target.pid), width=100)
-    screen.wait(r"%d pace" % target.pid)
+    screen = shown(terminal, target, width=100)
     screen.keys("Enter")
     screen.wait(r"process %d \(pace\)  threads 1" % target.pid)
     screen.wait(r"getppid +\d+")
@@ -302,7 +297,8 @@ def test_a_process_is_opened_and_ends(live, terminal):
 
 
 def test_pause_and_delay(live, terminal):
-    target, screen = shown(live, terminal)
+    target = pace(live)
+    screen = shown(terminal, target)
     screen.keys("p")
     screen.wait("paused")
     before = slurp("/proc/%d/stat" % target.pid)  # it goes on while the picture stands
@@ -320,7 +316,8 @@ def test_pause_and_delay(live, terminal):
 
 
 def test_every_size_of_window(live, terminal):
-    target, screen = shown(live, terminal)
+    target = pace(live)
+    screen = shown(terminal, target)
     screen.resize(120, 40)
     screen.wait(r"IN CALL")
     screen.resize(40, 10)
@@ -354,9 +351,7 @@ def test_names_cannot_write_to_the_terminal(live, terminal):
 
 @pytest.mark.parametrize("environment, colored", [((), True), (("NO_COLOR=1",), False)])
 def test_no_color(live, terminal, environment, colored):
-    target = live.workload("pace", 1)
-    screen = terminal("-p", str(target.pid), environment=environment)
-    screen.wait(r"%d pace" % target.pid)
+    screen = shown(terminal, live.workload("pace", 1), environment=environment)
     screen.keys("p")
     screen.wait("paused")
     assert ("\x1b[31m" in screen.tmux("capture-pane", "-e", "-p")) == colored
@@ -372,18 +367,9 @@ def test_terminals_that_cannot(terminal, term):
 
 def test_sigterm_gives_the_terminal_back(live, terminal):
     target = live.workload("pace", 1)
-    screen = terminal("-p", str(target.pid))
-    screen.wait(r"%d pace" % target.pid)
-    for pid in os.listdir("/proc"):
-        if pid.isdigit() and is_top_of(int(pid), target.pid):
-            os.kill(int(pid), signal.SIGTERM)
+    screen = shown(terminal, target)
+    shell = int(screen.tmux("list-panes", "-F", "#{pane_pid}"))
+    (child,) = slurp("/proc/%d/task/%d/children" % (shell, shell)).split()
+    os.kill(int(child), signal.SIGTERM)
     assert screen.ended() == 0
     assert "PID COMM" not in screen.text()
-
-
-def is_top_of(pid, target):
-    try:
-        words = slurp("/proc/%d/cmdline" % pid).split(b"\0")
-    except OSError:
-        return False
-    return words[0] == BPFTRUSS.encode() and words[-2] == str(target).encode()

@@ -12,7 +12,7 @@ import struct
 import termios
 
 from harness import need_terminals
-from reports import KEYS, count_text
+from reports import KEYS, count_both, count_text
 
 
 def table_lines(text):
@@ -36,11 +36,7 @@ def grid(text):
 
 def test_working_and_waiting_add_up_to_all_calls(live):
     """And what waits stands in a block of its own."""
-    target = live.workload("forks", "clone", 11)
-    json = live.attach(target.pid, "-f")
-    wide = live.attach(target.pid, "-f", "-w", "--columns", "calls,errors,total", json=False)
-    target.go()
-    report, text = json.report(), wide.end_text()
+    text, report = count_both(live, ["-w", "--columns", "calls,errors,total"], "forks", "clone", 11)
     working, waiting = total_line(text, "working"), total_line(text, "waiting")
     assert int(working[1]) + int(waiting[1]) == report.sum("calls")
     assert int(working[2]) + int(waiting[2]) == report.sum("errors")
@@ -88,13 +84,10 @@ def test_the_histogram_has_as_many_calls_as_were_timed(live):
 
 
 def test_the_wide_table_has_80_columns_where_there_is_no_terminal(live):
-    text, _ = count_text(live, ["-f", "-w", "--by", "pid,syscall"], "forks", "clone", 5)
-    assert max(map(len, grid(text))) <= 80
-
-
-def test_all_columns_fit_into_80_as_well_as_they_can(live):
-    for keys in KEYS:
-        text, _ = count_text(live, ["-w", "--by", keys], "calls")
+    """All columns fit into them as well as they can."""
+    every = [(keys, ["calls"]) for keys in KEYS] + [("pid,syscall", ["forks", "clone", 5])]
+    for keys, workload in every:
+        text, _ = count_text(live, ["-f", "-w", "--by", keys], *workload)
         assert max(map(len, grid(text))) <= 80, keys
 
 
@@ -103,10 +96,8 @@ def in_terminal(live, columns, *options):
     need_terminals()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    target = live.workload("calls")
-    options = ["-o", os.ttyname(slave)] + list(options)
-    bpftruss = live.attach(target.pid, *options, json=False)
-    target.go()
+    options = ["-o", os.ttyname(slave), *options]
+    _, bpftruss = live.begin("calls", options=options, json=False)
     assert bpftruss.wait() == 0
     text = b""
     while b"call is missing" not in text:

@@ -2,19 +2,17 @@
 """What Prometheus and its tools make of the metrics that the unit test left in SAMPLES_DIR. A
 program or module that is not here is a test that is skipped, by name."""
 
-import http.server
 import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "live"))
 
-from prometheus import Prometheus, need  # noqa: E402
+from prometheus import Prometheus, Server, need  # noqa: E402
 
 SAMPLES = Path(os.environ["SAMPLES_DIR"])
 NAMES = ["web", "web_pid", "web_cgroup", "hostile", "overflow", "empty"]
@@ -32,18 +30,21 @@ def sample_lines(text):
     return [line for line in text.decode().splitlines() if not line.startswith("#")]
 
 
+def promtool(*words, text=None):
+    return subprocess.run([need("promtool"), "check", *words], input=text, capture_output=True,
+                          timeout=300)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_promtool(name):
-    done = subprocess.run([need("promtool"), "check", "metrics"], input=sample(name, "prom"),
-                          capture_output=True, timeout=300)
+    done = promtool("metrics", text=sample(name, "prom"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_promtool_finds_fault():
     """It would say so."""
     text = re.sub(rb"(?m)^# HELP bpftruss_attached .*\n", b"", sample("web", "prom"))
-    done = subprocess.run([need("promtool"), "check", "metrics"], input=text, capture_output=True,
-                          timeout=300)
+    done = promtool("metrics", text=text)
     assert done.returncode != 0 and b"bpftruss_attached" in done.stderr
 
 
@@ -90,28 +91,16 @@ def serve():
     def start(name, form):
         accepts = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                accepts.append(self.headers["Accept"])
-                body = sample(name, form)
-                self.send_response(200)
-                self.send_header("Content-Type", FORMATS[form])
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def answer(request):
+            accepts.append(request.headers["Accept"])
+            return 200, FORMATS[form], sample(name, form)
 
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return "127.0.0.1:%d" % server.server_port, accepts
+        servers.append(Server(answer))
+        return servers[-1].target, accepts
 
     yield start
     for server in servers:
-        server.shutdown()
-        server.server_close()
+        server.close()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -166,6 +155,5 @@ def test_document_names_every_metric():
 def test_document_examples(tmp_path, index, check):
     example = re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.S)[index]
     (tmp_path / "example.yml").write_text(example)
-    done = subprocess.run([need("promtool"), "check", *check, tmp_path / "example.yml"],
-                          capture_output=True, timeout=300)
+    done = promtool(*check, tmp_path / "example.yml")
     assert done.returncode == 0, done.stderr

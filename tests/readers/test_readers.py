@@ -118,10 +118,14 @@ def test_script_runs():
     assert boxes[0]["name"] == "all" and float(boxes[0]["width"]) > 1100
 
 
-def test_zoom():
+def box_of(name):
+    """The number of a box in the whole picture."""
     _, whole = browse("flame_many_calls.svg")
-    index = next(i for i, box in enumerate(whole) if box["name"] == "postgres")
-    svg, boxes = browse("flame_many_calls.svg", zoom=index)
+    return next(i for i, box in enumerate(whole) if box["name"] == name)
+
+
+def test_zoom():
+    svg, boxes = browse("flame_many_calls.svg", zoom=box_of("postgres"))
     postgres = next(box for box in boxes if box["name"] == "postgres")
     assert postgres["width"] == boxes[0]["width"]
     assert "below" in boxes[0]["class"] and "below" not in postgres["class"]
@@ -149,8 +153,7 @@ def test_search():
 
 
 def test_search_when_zoomed():
-    _, whole = browse("flame_many_calls.svg")
-    index = next(i for i, box in enumerate(whole) if box["name"] == "postgres")
+    index = box_of("postgres")
     assert matched(browse("flame_many_calls.svg", zoom=index, search="PostgresMain")[0]) > 90
     # What is below is around all of it.
     assert matched(browse("flame_many_calls.svg", zoom=index, search="^all$")[0]) == 100

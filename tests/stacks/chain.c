@@ -117,7 +117,6 @@ static NOINLINE int realigned(int size, int a, int b, int c, int d, int e, int o
 
 static void on_alarm(int signal)
 {
-	(void)signal;
 	one(wait_here, 32);
 	stop = true;
 }
@@ -150,8 +149,6 @@ __asm__(".text\n\t.p2align 4\n\tnop\n\t.globl fault\n\t.type fault, @function\n"
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-	(void)signal;
-	(void)info;
 	one(wait_here, 32);
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
 }
@@ -169,8 +166,6 @@ static volatile int steps_left;
 
 static void on_step(int signal, siginfo_t *info, void *context)
 {
-	(void)signal;
-	(void)info;
 	wait_here();
 	if (!--steps_left)
 		((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
@@ -193,16 +188,6 @@ static NOINLINE void step_through_plt(int steps)
 	set_trap_flag();
 	sink = getppid();
 	BARRIER();
-}
-#else
-static void step_over_fault(void)
-{
-	_exit(4);
-}
-
-static void step_through_plt(int steps)
-{
-	_exit(steps ? 4 : 5);
 }
 #endif
 
@@ -249,14 +234,14 @@ int main(int argc, char **argv)
 		one(wait_by_number, 100);
 	else if (!strcmp(mode, "realigned"))
 		realigned(100, 1, 2, 3, 4, 5, 6);
-	else if (!strcmp(mode, "timer"))
-		interrupt_spin(0);
-	else if (!strcmp(mode, "altstack"))
-		interrupt_spin(SA_ONSTACK);
+	else if (!strcmp(mode, "timer") || !strcmp(mode, "altstack"))
+		interrupt_spin(mode[0] == 'a' ? SA_ONSTACK : 0);
+#if defined(__x86_64__)
 	else if (!strcmp(mode, "fault"))
 		step_over_fault();
 	else if (!strcmp(mode, "steps"))
 		step_through_plt(number);
+#endif
 	else if (!strcmp(mode, "threads"))
 		wait_in_threads(number);
 	else if (!strcmp(mode, "vfork"))

@@ -17,7 +17,6 @@
  *   random NUMBER     NUMBER calls, each below twenty frames that are chosen at random
  * It answers each line with one of its own.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -119,29 +118,22 @@ static NOINLINE void jit_and_call(const char *name, int number)
 	enter((function *)place, number);
 }
 
-/* Code of a file, whatever else is in it. */
-static NOINLINE void raw_and_call(const char *path, size_t offset, int number)
+/* Code of a file, whatever else is in it: anywhere, or in place of what is there. */
+static char *map_code(const char *path, char *place)
 {
 	int fd = open(path, O_RDONLY);
-	char *place = mmap(NULL, LENGTH, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	char *found = mmap(place, LENGTH, PROT_READ | PROT_EXEC,
+			   MAP_PRIVATE | (place ? MAP_FIXED : 0), fd, 0);
 
-	if (place == MAP_FAILED)
+	if (found == MAP_FAILED)
 		abort();
 	close(fd);
-	enter((function *)(place + offset), number);
+	return found;
 }
 
-/* No longer than the shorter of the two, so that nothing is left of the first. */
-static void code_swap(const char *path, const char *other)
+static NOINLINE void raw_and_call(const char *path, size_t offset, int number)
 {
-	int fd = open(path, O_RDONLY), other_fd = open(other, O_RDONLY);
-	char *place = mmap(NULL, LENGTH, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-
-	if (place == MAP_FAILED || mmap(place, LENGTH, PROT_READ | PROT_EXEC,
-					MAP_PRIVATE | MAP_FIXED, other_fd, 0) != place)
-		abort();
-	close(fd);
-	close(other_fd);
+	enter((function *)(map_code(path, NULL) + offset), number);
 }
 
 static unsigned char *crowd[MAX_CROWD];
@@ -222,7 +214,7 @@ static NOINLINE void follow(const char *line)
 	else if (sscanf(line, "bare %d", &number) == 1)
 		enter((function *)anonymous(bare, sizeof(bare)), number);
 	else if (sscanf(line, "swap %4095s %4095s", path, other) == 2)
-		code_swap(path, other);
+		map_code(other, map_code(path, NULL));
 	else if (sscanf(line, "crowd %d", &number) == 1)
 		crowd_make(number);
 	else if (sscanf(line, "walk %d", &number) == 1)

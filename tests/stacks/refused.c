@@ -3,12 +3,7 @@
  * Calls that seccomp refuses, so that only their ends are seen: getuid from one function, getppid
  * from another, a hundred times in turn.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "../workloads/filter.h"
 
 #define TIMES 100
 
@@ -26,20 +21,16 @@ __attribute__((noinline)) void asks_parent(void)
 
 int main(void)
 {
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getuid, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	const struct filtered refused[] = {
+		{ SYS_getuid, SECCOMP_RET_ERRNO | EPERM },
+		{ SYS_getppid, SECCOMP_RET_ERRNO | EPERM },
 	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 	char byte;
 
 	/* The test lets it go on. */
-	if (read(0, &byte, 1) != 1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (read(0, &byte, 1) != 1)
 		return 1;
+	filter_install(refused, 2, 0);
 	for (int i = 0; i < TIMES; i++) {
 		asks_user();
 		asks_parent();

@@ -18,7 +18,6 @@ static volatile int signalled;
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	table_add(SYS_rt_sigreturn, 0, END_OK);
 	signalled = 1;
 }

@@ -16,25 +16,14 @@ static struct thread threads[MAX_THREADS];
 static int before_pipe[2], after_pipe[2], done_pipe[2];
 static int calls;
 
-static void wait_byte(int fd)
-{
-	char byte;
-
-	while (raw_call(SYS_read, fd, &byte, 1) != 1)
-		;
-}
-
 static int run(void *arg)
 {
-	(void)arg;
-	wait_byte(before_pipe[0]);
-	for (int i = 0; i < calls; i++)
-		raw_call(SYS_getppid, 0);
+	raw_wait(before_pipe[0]);
+	raw_calls(calls, SYS_getppid);
 	raw_call(SYS_write, done_pipe[1], "", 1);
-	wait_byte(after_pipe[0]);
+	raw_wait(after_pipe[0]);
 	repeat_call(2 * calls, SYS_getppid, 0);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 static void change(const char *what, const char *argument)
@@ -44,7 +33,7 @@ static void change(const char *what, const char *argument)
 	else if (!strcmp(what, "user"))
 		raw_call(SYS_setresuid, atoi(argument), atoi(argument), atoi(argument));
 	else
-		wait_byte(0);
+		raw_wait(0);
 }
 
 int main(int argc, char **argv)
@@ -61,7 +50,7 @@ int main(int argc, char **argv)
 	table_barrier();
 	raw_call(SYS_write, before_pipe[1], bytes, number);
 	for (int i = 0; i < number; i++)
-		wait_byte(done_pipe[0]);
+		raw_wait(done_pipe[0]);
 	change(argv[1], argv[2]);
 	raw_call(SYS_write, after_pipe[1], bytes, number);
 	repeat_call(2 * calls, SYS_getppid, 0);

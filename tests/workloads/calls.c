@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Plain calls of one thread: prime numbers of successes and of errors, and known bytes. */
+/*
+ * calls [uring]: plain calls of one thread, prime numbers of successes and of errors, and known bytes.
+ * With "uring" there is a thread that the kernel made for the io_uring of this process: that one polls
+ * for work and never makes a call. Then it says "none" where there is no io_uring.
+ */
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <sys/uio.h>
 
 #include "table.h"
@@ -10,10 +15,15 @@
 int main(int argc, char **argv)
 {
 	static char buf[4096];
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 60000 };
 	struct iovec part = { buf, 211 };
+	bool wait = table_init(&argc, &argv);
 	int pipe_fds[2];
 
-	table_start(&argc, &argv);
+	if (argc > 1 && raw_call(SYS_io_uring_setup, 4, &params) < 0)
+		return table_refuse();
+	if (wait)
+		table_barrier();
 	repeat_call(1009, SYS_getppid, 0);
 	repeat_call(101, SYS_getuid, 0);
 	repeat_call(13, SYS_close, BAD_FD);

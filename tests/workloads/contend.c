@@ -17,16 +17,14 @@ static volatile int over;
 static int preempt(void *arg)
 {
 	const struct thread *self = arg;
-	/* Not in step with each other, nor with a tick. */
-	struct timespec pause = { .tv_nsec = 700000 + 171000 * self->index };
 
 	while (!over) {
-		for (int i = 0; i < BURST; i++)
-			raw_call(SYS_getuid);
-		raw_call(SYS_nanosleep, &pause, 0);
+		raw_calls(BURST, SYS_getuid);
+		/* Not in step with each other, nor with a tick. */
+		raw_sleep_ns(700000 + 171000 * self->index);
 		rounds[self->index]++;
 	}
-	return (int)raw_call(SYS_exit, 0);
+	raw_exit();
 }
 
 static void run_at(int policy, int priority)
@@ -58,8 +56,7 @@ static void be_preempted(int calls, int number)
 		table_add(SYS_clone, 1, END_OK);
 	}
 	run_at(SCHED_OTHER, 0);
-	for (int i = 0; i < calls; i++)
-		raw_call(SYS_getppid);
+	raw_calls(calls, SYS_getppid);
 	over = 1;
 	threads_join(threads, number);
 	table_add_many(SYS_getppid, 0, END_OK, calls);

@@ -5,24 +5,22 @@
 static char buf[1024];
 
 /* Calls that do no harm: with arguments of 0; with a buffer first, or second; that fail. */
-static const int plain[] = {
-	SYS_getpid,
-	SYS_getppid,
-	SYS_getuid,
-	SYS_getgid,
-	SYS_geteuid,
-	SYS_getegid,
-	SYS_gettid,
-	SYS_getpgid,
-	SYS_getsid,
-	SYS_getpriority,
-	SYS_sched_yield,
-	SYS_sched_getscheduler,
-	SYS_sched_get_priority_max,
-	SYS_sched_get_priority_min,
-	SYS_getgroups,
-	SYS_umask,
-};
+static const int plain[] = { SYS_getpid,
+			     SYS_getppid,
+			     SYS_getuid,
+			     SYS_getgid,
+			     SYS_geteuid,
+			     SYS_getegid,
+			     SYS_gettid,
+			     SYS_getpgid,
+			     SYS_getsid,
+			     SYS_getpriority,
+			     SYS_sched_yield,
+			     SYS_sched_getscheduler,
+			     SYS_sched_get_priority_max,
+			     SYS_sched_get_priority_min,
+			     SYS_getgroups,
+			     SYS_umask };
 static const int filling[] = {
 	SYS_uname, SYS_sysinfo, SYS_times, SYS_gettimeofday, SYS_set_tid_address,
 };
@@ -34,11 +32,9 @@ static const int failing[] = {
 	SYS_ftruncate, SYS_readv, SYS_writev, SYS_fcntl,  SYS_ioctl,
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static void call_all(const int *calls, size_t count, long a, long b)
+static void call_all(const int *calls, int count, long a, long b)
 {
-	for (size_t i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		counted_call(calls[i], a, b, 0);
 }
 

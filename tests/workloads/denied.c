@@ -24,7 +24,6 @@ static const struct filtered refused[] = {
 
 static void on_trap(int signal)
 {
-	(void)signal;
 	table_add(SYS_rt_sigreturn, 0, END_OK);
 }
 
@@ -39,7 +38,6 @@ static void call_denied(int times, int nr, long a, long result)
 
 static int run_victim(void *arg)
 {
-	(void)arg;
 	repeat_call(41, SYS_geteuid, 0);
 	raw_call(SYS_getpgid, 0);
 	abort();
@@ -50,7 +48,7 @@ int main(int argc, char **argv)
 	bool wait = table_init(&argc, &argv);
 
 	signal_handle(SIGSYS, on_trap);
-	filter_install(refused, sizeof(refused) / sizeof(*refused), 0);
+	filter_install(refused, COUNT(refused), 0);
 	if (wait)
 		table_barrier();
 	if (argc > 1) {

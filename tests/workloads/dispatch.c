@@ -21,7 +21,6 @@ static volatile int dispatched;
 
 static void on_call(int signal)
 {
-	(void)signal;
 	/* Its own return, by rt_sigreturn, is to reach the kernel. */
 	selector = ALLOW;
 	dispatched++;

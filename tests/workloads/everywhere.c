@@ -65,34 +65,32 @@ static void add_calls_on(int visits)
 static int run(void *arg)
 {
 	const struct thread *self = arg;
-	char byte;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		int away = round < ROUNDS - 2 ? ROUNDS - 2 - round : 0;
 
-		raw_call(SYS_read, start_pipes[round][0], &byte, 1);
+		raw_wait(start_pipes[round][0]);
 		if (!call_on(cpus[(self->index + away) % nr_cpus]))
 			raw_call(SYS_exit_group, 1);
 		raw_call(SYS_write, done_pipe[1], "", 1);
 	}
-	raw_call(SYS_read, end_pipe[0], &byte, 1);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_wait(end_pipe[0]);
+	raw_exit();
 }
 
 static void run_threads(void)
 {
-	char line[16];
+	char byte;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		counted_call(SYS_write, start_pipes[round][1], threads, nr_cpus);
 		for (int i = 0; i < nr_cpus; i++) {
-			counted_call(SYS_read, done_pipe[0], line, 1);
+			counted_call(SYS_read, done_pipe[0], &byte, 1);
 			table_add(SYS_read, 1, round ? END_OK : END_UNTIMED);
 			table_add(SYS_write, 1, END_OK);
 		}
 	}
-	counted_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+	counted_line(END_OK);
 	for (int i = 0; i < nr_cpus; i++)
 		table_add(SYS_read, 1, END_OK);
 	table_add_many(SYS_exit, 0, END_NO_RETURN, nr_cpus);

@@ -20,7 +20,7 @@ static const int forks[] = {
 	SYS_clone3,
 };
 
-#define NR_FORKS (sizeof(forks) / sizeof(*forks))
+#define NR_FORKS COUNT(forks)
 
 static struct thread supervisor;
 static int listener;
@@ -30,7 +30,7 @@ static int answer_forks(unsigned int action, unsigned int flags)
 {
 	struct filtered calls[NR_FORKS + 1] = { { SYS_getppid, SECCOMP_RET_ERRNO | EPERM } };
 
-	for (size_t i = 0; i < NR_FORKS; i++)
+	for (int i = 0; i < NR_FORKS; i++)
 		calls[i + 1] = (struct filtered){ (unsigned int)forks[i], action };
 	return filter_install(calls, NR_FORKS + 1, flags);
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * flood SECONDS: as many calls as go, on every CPU that it may use at the same time: a process is
- * pinned to each, and counts in a register. One call in a thousand fails.
+ * flood WHAT SECONDS [MAKERS]: as much as goes, from one process for each CPU if not said otherwise.
+ *
+ *   calls   each process is pinned to its CPU, and counts in a register; one call in a thousand fails
+ *   starts  of processes: a child shares its maker's memory, as after vfork, makes one call and ends
  */
 #include "table.h"
 
 #define BATCH 1000
 
-static void flood(int cpu, int seconds)
+static void flood_calls(uint64_t end)
 {
-	uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * 1000000000ULL, batches = 0;
-	cpu_set_t cpus;
+	uint64_t batches = 0;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	counted_call(SYS_sched_setaffinity, 0, sizeof(cpus), &cpus);
 	for (; clock_ns(CLOCK_MONOTONIC) < end; batches++) {
 		for (int i = 1; i < BATCH; i++)
 			raw_call(SYS_getppid);
@@ -22,25 +20,68 @@ static void flood(int cpu, int seconds)
 	}
 	table_add_many(SYS_getppid, 0, END_OK, batches * (BATCH - 1));
 	table_add_many(SYS_close, -EBADF, END_OK, batches);
-	counted_exit(SYS_exit_group, 0);
+}
+
+static void flood_starts(uint64_t end)
+{
+	uint64_t made = 0;
+
+	for (; clock_ns(CLOCK_MONOTONIC) < end; made++) {
+		long pid = raw_call(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD);
+
+		/* On its maker's stack: it must leave that as it is. */
+		if (!pid) {
+			raw_call(SYS_getppid);
+			raw_call(SYS_exit_group, 0);
+		}
+		if (pid < 0 || raw_call(SYS_wait4, pid, 0, 0, 0) != pid)
+			abort();
+	}
+	table_add_many(SYS_clone, 0, END_OK, made);
+	table_add_many(SYS_wait4, 0, END_OK, made);
+	/* Of the children, whichever. */
+	table_pid = 0;
+	table_add_many(SYS_getppid, 0, END_OK, made);
+	table_add_many(SYS_exit_group, 0, END_NO_RETURN, made);
+}
+
+/* Takes the first of some CPUs. */
+static cpu_set_t cpu_take(cpu_set_t *cpus)
+{
+	cpu_set_t first;
+	int cpu = 0;
+
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, cpus))
+		cpu++;
+	CPU_CLR(cpu, cpus);
+	CPU_ZERO(&first);
+	CPU_SET(cpu, &first);
+	return first;
 }
 
 int main(int argc, char **argv)
 {
-	int seconds, children = 0;
+	int makers;
 	cpu_set_t cpus;
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus))
 		return 1;
 	table_start(&argc, &argv);
-	seconds = arg_number(argc, argv, 1, 1);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &cpus))
+	makers = arg_number(argc, argv, 3, CPU_COUNT(&cpus));
+	for (int i = 0; i < makers; i++) {
+		uint64_t end = clock_ns(CLOCK_MONOTONIC) + atoi(argv[2]) * 1000000000ULL;
+		cpu_set_t cpu = cpu_take(&cpus);
+
+		if (counted_fork())
 			continue;
-		if (!counted_fork())
-			flood(cpu, seconds);
-		children++;
+		if (!strcmp(argv[1], "starts")) {
+			flood_starts(end);
+		} else {
+			counted_call(SYS_sched_setaffinity, 0, sizeof(cpu), &cpu);
+			flood_calls(end);
+		}
+		counted_exit(SYS_exit_group, 0);
 	}
-	counted_waits(children);
+	counted_waits(makers);
 	table_finish(0);
 }

@@ -38,7 +38,7 @@ static const char *kind = "clone", *how = "";
 static int number;
 static struct thread maker;
 
-static void make_children(void)
+static __attribute__((noreturn)) void make_children(void)
 {
 	bool together = !strcmp(how, "together");
 	int nr = SYS_clone;
@@ -58,9 +58,7 @@ static void make_children(void)
 
 static int run_maker(void *arg)
 {
-	(void)arg;
 	make_children();
-	return 0;
 }
 
 int main(int argc, char **argv)

@@ -14,20 +14,13 @@ static int calls;
 static const int others[] = { SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
 			      SYS_gettid, SYS_getpid,  SYS_umask };
 
-#define NR_OTHERS (int)(sizeof(others) / sizeof(others[0]))
-
 static int run(void *arg)
 {
-	char byte;
-
-	(void)arg;
-	raw_call(SYS_read, start_pipe[0], &byte, 1);
-	for (int i = 0; i < NR_OTHERS; i++)
+	raw_wait(start_pipe[0]);
+	for (int i = 0; i < COUNT(others); i++)
 		raw_call(others[i], 022);
-	for (int i = 0; i < calls; i++)
-		raw_call(SYS_getppid);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_calls(calls, SYS_getppid);
+	raw_exit();
 }
 
 int main(int argc, char **argv)

@@ -13,19 +13,6 @@
 
 static struct thread other;
 
-/* i386 calls of a 64-bit program. */
-static long old_call(long nr, long a, long b, long c)
-{
-	long result = -ENOSYS;
-
-#ifdef __x86_64__
-	__asm__ volatile("int $0x80" : "=a"(result) : "0"(nr), "b"(a), "c"(b), "d"(c) : "memory");
-#else
-	(void)nr, (void)a, (void)b, (void)c;
-#endif
-	return result;
-}
-
 #define OLD_SETRESUID 208
 
 static void change_and_return(int uid)
@@ -34,28 +21,24 @@ static void change_and_return(int uid)
 	raw_call(SYS_setreuid, -1, 0);
 	raw_call(SYS_setreuid, -1, uid);
 	raw_call(SYS_setresuid, -1, 0, 0);
-	old_call(OLD_SETRESUID, -1, uid, 0);
+	raw_i386(OLD_SETRESUID, -1, uid, 0);
 	raw_call(SYS_setuid, 0);
 	raw_call(SYS_setresuid, 0, 0, 0);
 }
 
 static int run_other(void *arg)
 {
-	(void)arg;
 	raw_call(SYS_setresuid, SOMEBODY, SOMEBODY, SOMEBODY);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 static void linger(int uid, int calls)
 {
-	char line[16];
-
 	repeat_call(calls, SYS_getppid, 0);
 	raw_call(SYS_setuid, uid);
 	repeat_call(calls, SYS_getppid, 0);
 	raw_call(SYS_write, STDOUT_FILENO, "changed\n", 8);
-	raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+	counted_line(END_OK);
 	table_finish(0);
 }
 

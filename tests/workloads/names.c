@@ -10,14 +10,12 @@ static const char *const names[] = {
 	"\001\002\177",  "fifteen\342\200",  "../../etc",           "%s%n%x",
 };
 
-#define NR_NAMES (int)(sizeof(names) / sizeof(names[0]))
-
 int main(int argc, char **argv)
 {
 	int child;
 
 	table_start(&argc, &argv);
-	for (int i = 0; i < NR_NAMES; i++) {
+	for (int i = 0; i < COUNT(names); i++) {
 		child = counted_fork();
 		if (!child) {
 			counted_call(SYS_prctl, PR_SET_NAME, names[i]);

@@ -5,12 +5,6 @@
  */
 #include "table.h"
 
-static void call_unknown(int times, int nr)
-{
-	for (int i = 0; i < times; i++)
-		table_add(nr, raw_call(nr), END_OK);
-}
-
 #if defined(__x86_64__)
 #define X32_BIT 0x40000000
 
@@ -50,12 +44,12 @@ int main(int argc, char **argv)
 {
 	table_start(&argc, &argv);
 	repeat_call(31, SYS_getppid, 0);
-	call_unknown(17, 4000);
-	call_unknown(19, -1);
-	call_unknown(7, 0x3fffffff);
-	call_unknown(5, 511);
-	call_unknown(3, 512);
-	call_unknown(2, -4000);
+	repeat_call(17, 4000, 0);
+	repeat_call(19, -1, 0);
+	repeat_call(7, 0x3fffffff, 0);
+	repeat_call(5, 511, 0);
+	repeat_call(3, 512, 0);
+	repeat_call(2, -4000, 0);
 	call_other_abis();
 	table_finish(0);
 }

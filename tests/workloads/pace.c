@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pace ROUNDS [spin | spread]: prints no table. Each round is ten getppid, one close that fails,
+ * pace ROUNDS [spin | spread | busy]: prints no table. Each round is ten getppid, one close that fails,
  * and a sleep of 10 ms or, with spin, as many loops in user mode: eleven or twelve calls. With
  * spread each round is a sleep, the first of 1 us, each other twice as long, and in front of all
- * there is one that fails. The last call is exit_group; there are no others.
+ * there is one that fails. With busy it makes calls without a pause until it is killed. Else the last
+ * call is exit_group; there are no others.
  */
 #include "table.h"
 
@@ -17,36 +18,34 @@ static void spin(void)
 
 static void spread(int rounds)
 {
-	struct timespec pause = { .tv_nsec = -1 };
+	const struct timespec invalid = { .tv_nsec = -1 };
 
-	raw_call(SYS_nanosleep, &pause, NULL);
-	for (int round = 0; round < rounds; round++) {
-		pause.tv_nsec = 1000L << round;
-		raw_call(SYS_nanosleep, &pause, NULL);
-	}
+	raw_call(SYS_nanosleep, &invalid, NULL);
+	for (int round = 0; round < rounds; round++)
+		raw_sleep_ns(1000L << round);
 }
 
 int main(int argc, char **argv)
 {
-	struct timespec pause = { .tv_nsec = 10000000 };
 	const char *how;
 	int rounds;
 
 	table_start(&argc, &argv);
 	rounds = arg_number(argc, argv, 1, 0);
 	how = argc > 2 ? argv[2] : "";
+	while (!strcmp(how, "busy"))
+		raw_calls(1000, SYS_getppid);
 	if (!strcmp(how, "spread")) {
 		spread(rounds);
 		rounds = 0;
 	}
 	for (int round = 0; round < rounds; round++) {
-		for (int i = 0; i < 10; i++)
-			raw_call(SYS_getppid);
+		raw_calls(10, SYS_getppid);
 		raw_call(SYS_close, -1);
 		if (!strcmp(how, "spin"))
 			spin();
 		else
-			raw_call(SYS_nanosleep, &pause, NULL);
+			raw_sleep_ns(10000000);
 	}
 	raw_call(SYS_exit_group, 0);
 }

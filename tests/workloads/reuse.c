@@ -23,35 +23,34 @@ static int make_child(int *wanted)
 	return raw_call(SYS_clone3, &args, sizeof(args));
 }
 
-static void child(int calls)
+/* Returns how a child came to be that made so many calls. */
+static int run_child(int *wanted, int calls)
 {
-	repeat_call(calls, SYS_getppid, 0);
-	counted_exit(SYS_exit_group, 0);
+	int child = make_child(wanted);
+
+	if (!child) {
+		repeat_call(calls, SYS_getppid, 0);
+		counted_exit(SYS_exit_group, 0);
+	}
+	table_add(SYS_clone3, child, END_OK);
+	if (child > 0)
+		counted_wait(child);
+	return child;
 }
 
 static struct thread thread;
 static int first_tid;
 
-static void sleep_ms(int ms)
-{
-	struct timespec time = { .tv_nsec = ms * 1000000L };
-
-	raw_call(SYS_nanosleep, &time, 0);
-}
-
 static int run_thread(void *arg)
 {
 	int tid = raw_call(SYS_gettid), calls = first_tid ? 7 : 11;
 
-	(void)arg;
 	if (!first_tid || tid == first_tid) {
 		first_tid = -tid;
-		for (int i = 0; i < calls; i++)
-			raw_call(SYS_getppid);
-		sleep_ms(300);
+		raw_calls(calls, SYS_getppid);
+		raw_sleep_ns(300000000);
 	}
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 /* The kernel hands out the id after the one that is written here, unless somebody else is faster. */
@@ -79,22 +78,11 @@ static void run_threads(void)
 
 int main(int argc, char **argv)
 {
-	int first, second, none = 0;
+	int first, none = 0;
 
 	table_start(&argc, &argv);
 	if (argc > 1)
 		run_threads();
-	first = make_child(&none);
-	if (!first)
-		child(7);
-	table_add(SYS_clone3, first, END_OK);
-	counted_wait(first);
-	second = make_child(&first);
-	if (!second)
-		child(11);
-	table_add(SYS_clone3, second, END_OK);
-	if (second < 0)
-		table_finish(77);
-	counted_wait(second);
-	table_finish(0);
+	first = run_child(&none, 7);
+	table_finish(run_child(&first, 11) < 0 ? 77 : 0);
 }

@@ -12,12 +12,10 @@ static int calls;
 
 static int run(void *arg)
 {
-	(void)arg;
 	repeat_call(calls, SYS_getuid, 0);
 	burn_us(100);
 	repeat_call(3, SYS_close, -1);
 	counted_exit(SYS_exit, 0);
-	return 0;
 }
 
 static void child(void)

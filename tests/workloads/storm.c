@@ -57,7 +57,7 @@ static void refuse_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, REFUSE),
 	};
 
-	filter_load(code, sizeof(code) / sizeof(*code), 0);
+	filter_load(code, COUNT(code), 0);
 }
 
 /* But for the end of the process: where there is no other ABI. */
@@ -70,7 +70,7 @@ static void refuse_all(void)
 		BPF_STMT(BPF_RET | BPF_K, REFUSE),
 	};
 
-	filter_load(code, sizeof(code) / sizeof(*code), 0);
+	filter_load(code, COUNT(code), 0);
 }
 
 /* --- what one task does ------------------------------------------------------------------------ */
@@ -111,9 +111,7 @@ static void call_names(int index)
 
 static void call_processes(int index)
 {
-	(void)index;
-	raw_call(SYS_getppid);
-	raw_call(SYS_getppid);
+	raw_calls(2, SYS_getppid);
 }
 
 static void call_users(int index)
@@ -148,8 +146,7 @@ static const struct kind *kind;
 static int run_thread(void *arg)
 {
 	kind->run(((struct thread *)arg)->index);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 /* Asleep: it shall have the CPU. */
@@ -162,26 +159,17 @@ static void thread_run(int index, int (*run)(void *))
 		raw_call(SYS_futex, &thread.running, 0 /* FUTEX_WAIT */, running, NULL);
 }
 
-static void make_thread(int index)
-{
-	thread_run(index, run_thread);
-}
-
 static int run_others(void *arg)
 {
-	(void)arg;
 	call_others();
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 static void wait_for_end(void)
 {
-	char byte;
-
 	raw_call(SYS_close, over[1]);
 	raw_call(SYS_write, done[1], "", 1);
-	raw_call(SYS_read, over[0], &byte, 1);
+	raw_wait(over[0]);
 }
 
 static void stay(int index)
@@ -219,7 +207,7 @@ int main(int argc, char **argv)
 	table_start(&argc, &argv);
 	number = arg_number(argc, argv, 2, 100);
 	user = arg_number(argc, argv, 3, 0);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && argc > 1; i++) {
+	for (int i = 0; i < COUNT(kinds) && argc > 1; i++) {
 		if (!strcmp(kinds[i].name, argv[1]))
 			kind = &kinds[i];
 	}
@@ -230,16 +218,16 @@ int main(int argc, char **argv)
 	refuse_calls();
 	for (; made < number; made++) {
 		if (kind->threads)
-			make_thread(made);
+			thread_run(made, run_thread);
 		else
 			make_process(made);
 	}
 	for (int i = 0; i < made && kind->stays; i++)
-		raw_call(SYS_read, done[0], &(char){ 0 }, 1);
+		raw_wait(done[0]);
 	printf("{\"calls\":%ld}\n", (long)made * kind->calls);
 	fflush(stdout);
 	if (kind->run == hoard)
-		raw_call(SYS_read, 0, &(char){ 0 }, 1);
+		raw_wait(0);
 	close(over[1]);
 	for (int i = 0; i < made && kind->stays; i++)
 		wait(NULL);

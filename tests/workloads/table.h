@@ -22,9 +22,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 #define TABLE_ROWS   16384
 #define TABLE_ERRNOS 4
@@ -192,27 +195,54 @@ static inline long counted_call_(int nr, long result)
 	return result;
 }
 
+/* Calls that enter no table. */
+static inline void raw_calls(int times, int nr)
+{
+	while (times-- > 0)
+		raw_call(nr, 0);
+}
+
+static inline long raw_sleep_ns(uint64_t ns)
+{
+	struct timespec duration = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	return raw_call(SYS_nanosleep, &duration, NULL);
+}
+
+/* Returns once a byte could be read, or its pipe has no writer any more. */
+static inline void raw_wait(int fd)
+{
+	char byte;
+
+	while (raw_call(SYS_read, fd, &byte, 1) < 0)
+		;
+}
+
 static inline void repeat_call(int times, int nr, long a)
 {
 	for (int i = 0; i < times; i++)
 		counted_call(nr, a);
 }
 
-/* Calls of the 32-bit ABI, entered from a 64-bit process; none where there is no such thing. */
+/* A call of the 32-bit ABI, entered from a 64-bit process; none where there is no such thing. */
+static inline long raw_i386(long nr, long b, long c, long d)
+{
+	int result = -ENOSYS;
+
+#if defined(__x86_64__)
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "0"((int)nr), "b"(b), "c"(c), "d"(d)
+			 : "r8", "r9", "r10", "r11", "memory");
+#endif
+	return result;
+}
+
 static inline void repeat_i386(int times, int nr, long a)
 {
 #if defined(__x86_64__)
-	int result;
-
-	for (int i = 0; i < times; i++) {
-		__asm__ volatile("int $0x80"
-				 : "=a"(result)
-				 : "0"(nr), "b"(a), "c"(0L), "d"(1L)
-				 : "r8", "r9", "r10", "r11", "memory");
-		table_add_abi(TABLE_I386, nr, result, END_OK);
-	}
-#else
-	(void)times, (void)nr, (void)a;
+	for (int i = 0; i < times; i++)
+		table_add_abi(TABLE_I386, nr, raw_i386(nr, a, 0, 1), END_OK);
 #endif
 }
 
@@ -252,6 +282,13 @@ static inline __attribute__((noreturn)) void counted_exit(int nr, int status)
 		raw_call(nr, status);
 }
 
+/* The end of a thread that enters no table. */
+static inline __attribute__((noreturn)) void raw_exit(void)
+{
+	for (;;)
+		raw_call(SYS_exit, 0);
+}
+
 static inline __attribute__((noreturn)) void table_finish(int status)
 {
 	table_add(SYS_exit_group, 0, END_NO_RETURN);
@@ -260,15 +297,20 @@ static inline __attribute__((noreturn)) void table_finish(int status)
 		raw_call(SYS_exit_group, status);
 }
 
+/* Sleeps until the test writes a line; how the read ends is enum table_end. */
+static inline void counted_line(int end)
+{
+	char line[16];
+	long result = raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+
+	table_add(SYS_read, result, end);
+}
+
 /* Says that the workload is ready, and sleeps until the test has attached. */
 static inline void table_barrier(void)
 {
-	char line[16];
-	long result;
-
 	raw_call(SYS_write, STDOUT_FILENO, "ready\n", 6);
-	result = raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
-	table_add(SYS_read, result, END_UNTIMED);
+	counted_line(END_UNTIMED);
 }
 
 /* In place of that: what the test wants is not to be had here. Returns the status to end with. */
@@ -322,6 +364,11 @@ static inline uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static inline uint64_t timeval_ns(struct timeval tv)
+{
+	return tv.tv_sec * 1000000000ULL + tv.tv_usec * 1000ULL;
 }
 
 static inline void burn_us(int us)

@@ -54,7 +54,6 @@ static void sleep_until(void)
 /* The writer is another process, which is not counted unless children are followed. */
 static void read_late_pipe(int times)
 {
-	struct timespec late = { .tv_nsec = WRITER_LATE_MS * MS };
 	int fds[2], child;
 	char byte;
 
@@ -62,7 +61,7 @@ static void read_late_pipe(int times)
 	child = counted_fork();
 	if (!child) {
 		for (int i = 0; i < times; i++) {
-			raw_call(SYS_nanosleep, &late, NULL);
+			raw_sleep_ns(WRITER_LATE_MS * MS);
 			raw_call(SYS_write, fds[1], "x", 1);
 		}
 		raw_call(SYS_exit_group, 0);
@@ -70,16 +69,6 @@ static void read_late_pipe(int times)
 	for (int i = 0; i < times; i++)
 		timed_call(SYS_read, fds[0], (long)&byte, 1, 0);
 	counted_wait(child);
-}
-
-static void read_zero(void)
-{
-	timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
-}
-
-static void get_random(void)
-{
-	timed_call(SYS_getrandom, (long)buf, RANDOM_BYTES, 0, 0);
 }
 
 static void move_to_cpu(int cpu)
@@ -99,23 +88,18 @@ static void do_calls(const char *what, int number, int cpus)
 		else if (!strcmp(what, "until"))
 			sleep_until();
 		else if (!strcmp(what, "random"))
-			get_random();
+			timed_call(SYS_getrandom, (long)buf, RANDOM_BYTES, 0, 0);
 		else if (!strcmp(what, "user")) {
 			burn_us(2000);
 			counted_call(SYS_getppid);
 		} else if (!strcmp(what, "migrate")) {
 			move_to_cpu(i % cpus);
-			read_zero();
+			timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
 			sleep_ms(1);
 		} else {
 			abort();
 		}
 	}
-}
-
-static uint64_t timeval_ns(struct timeval tv)
-{
-	return tv.tv_sec * 1000000000ULL + tv.tv_usec * 1000ULL;
 }
 
 /* Its own calls enter the table as any other. */
