@@ -67,15 +67,19 @@ def cgroup():
 ATTEMPTS = 4
 
 
-def switch_unseen(losses):
-    return set(losses) == {"switch_unseen"}
+# The kernel may run no program at a switch, and may have no memory at once for one of many new tasks.
+OF_THE_KERNEL = {"switch_unseen", "untracked_tasks"}
+
+
+def kernel_refused(losses):
+    return bool(losses) and set(losses) <= OF_THE_KERNEL
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
     repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
-    allowed = repeats.only_missed if repeats else switch_unseen
+    allowed = repeats.only_missed if repeats else kernel_refused
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))
@@ -89,8 +93,8 @@ def pytest_pyfunc_call(pyfuncitem):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
     """
-    Some kernels run no program while some task is current: what comes after it on its CPU is a switch that
-    nobody saw, and the report says so. Then the test is tried again, with fixtures of its own.
+    What the kernel kept from bpftruss is in a report that says so. Then the test is tried again, with
+    fixtures of its own.
     """
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for attempt in range(1, ATTEMPTS + 1):
