@@ -3,24 +3,6 @@
 #include "pictures.h"
 #include "tables.h"
 
-SNAPSHOT_TEST(test_golden, scenario_web())
-{
-	static const struct golden_table cases[] = {
-		{ "chart_web", { 0 } },
-		{ "chart_web_top", { .keys = GROUP_COMM | GROUP_SYSCALL, .top = 2 } },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		golden_render(cases[i].golden, report_chart, snapshot, &cases[i].options);
-}
-
-TEST(test_scenarios_golden)
-{
-	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
-
-	golden_scenarios("chart", "ordinary empty hostile big", report_chart, &options);
-}
-
 /* Nothing that runs or loads. */
 static void passive_check(const char *text)
 {
@@ -109,9 +91,4 @@ TEST(test_extremes)
 		xml_check(text);
 		bounds_check(text);
 	}
-}
-
-TEST(test_failing_stream)
-{
-	assert_scenario_full(report_chart, &(struct table_options){ 0 });
 }

@@ -183,8 +183,3 @@ TEST(test_random_names)
 		json_decref(parse(text));
 	}
 }
-
-TEST(test_failing_stream)
-{
-	assert_scenario_full(report_json);
-}

@@ -6,19 +6,6 @@
 #include "report/label.h"
 #include "report/report.h"
 
-TEST(test_golden)
-{
-	golden_scenarios("truss",
-			 "ordinary empty long_names foreign mixed unknown overflow losses "
-			 "in_flight untimed big",
-			 report_truss);
-}
-
-TEST(test_trust_golden)
-{
-	golden_scenarios("trust", "ordinary losses in_flight overflow", report_trust);
-}
-
 /* Rows of an interval may show what the losses of the one before tell of. */
 SNAPSHOT_TEST(test_trust_of_errors_without_errno, scenario_errors_unnamed())
 {
@@ -192,10 +179,4 @@ TEST(test_seconds)
 		if (!strstr(text, times[i].line))
 			fail_msg("no line%s in%s", times[i].line, text);
 	}
-}
-
-TEST(test_failing_stream)
-{
-	assert_scenario_full(report_truss);
-	assert_scenario_full(report_trust);
 }
