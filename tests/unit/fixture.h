@@ -97,6 +97,16 @@ static inline struct row snapshot_sum(const struct snapshot *snapshot)
 	return sum;
 }
 
+/* Each is before all that follow it, and equal to itself. */
+#define assert_in_order(sorted, compare)                                                      \
+	do {                                                                                  \
+		for (size_t i_ = 0; i_ < ARRAY_SIZE(sorted) * ARRAY_SIZE(sorted); i_++) {     \
+			size_t a_ = i_ / ARRAY_SIZE(sorted), b_ = i_ % ARRAY_SIZE(sorted);    \
+			int order_ = compare(&(sorted)[a_], &(sorted)[b_]);                   \
+			assert_int_equal((order_ > 0) - (order_ < 0), (a_ > b_) - (a_ < b_)); \
+		}                                                                             \
+	} while (0)
+
 static inline void rows_done(struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -206,30 +206,6 @@ TEST(test_subtract_too_much)
 	assert_hist_is(&a, &plain);
 }
 
-TEST(test_total)
-{
-	__cleanup(hist_done) struct hist hist = { 0 };
-
-	assert_int_equal(hist_total(&hist), 0);
-	assert_int_equal(hist_add(&hist, 0, 1), 0);
-	assert_int_equal(hist_total(&hist), 1);
-	assert_int_equal(hist_add(&hist, HIST_BUCKETS - 1, 5000000000), 0);
-	assert_int_equal(hist_total(&hist), 5000000001);
-	hist_done(&hist);
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		assert_int_equal(hist_add(&hist, i, 1), 0);
-	assert_int_equal(hist_total(&hist), HIST_BUCKETS);
-}
-
-TEST(test_quantile_of_nothing)
-{
-	struct hist hist = { 0 };
-
-	assert_int_equal(hist_quantile_ns(&hist, 0.0, UINT64_MAX, 0), 0);
-	assert_int_equal(hist_quantile_ns(&hist, 0.5, UINT64_MAX, 0), 0);
-	assert_int_equal(hist_quantile_ns(&hist, 1.0, 5, 7), 0);
-}
-
 /* One value is known exactly, wherever it lies. */
 TEST(test_quantile_of_one)
 {
@@ -259,26 +235,6 @@ TEST(test_quantile_of_one)
 	}
 }
 
-/* Placed evenly, as the contract says. */
-TEST(test_quantile_in_one_bucket)
-{
-	__cleanup(sample_done) struct sample sample = { .count = 0 };
-
-	sample_add(&sample, 64);
-	sample_add(&sample, 66);
-	sample_add(&sample, 70);
-	sample_add(&sample, 76);
-	assert_int_equal(sample_quantile(&sample, 0), 67);
-	assert_int_equal(sample_quantile(&sample, 0.25), 67);
-	assert_int_equal(sample_quantile(&sample, 0.26), 70);
-	assert_int_equal(sample_quantile(&sample, 0.5), 70);
-	assert_int_equal(sample_quantile(&sample, 0.75), 73);
-	assert_int_equal(sample_quantile(&sample, 1), 76);
-	/* Without knowing the extremes, the bounds of the bucket. */
-	assert_int_equal(hist_quantile_ns(&sample.hist, 0.25, 0, UINT64_MAX), 68);
-	assert_int_equal(hist_quantile_ns(&sample.hist, 1, 0, UINT64_MAX), 80);
-}
-
 TEST(test_quantile_stays_between_extremes)
 {
 	static const uint64_t lows[] = { 0, 64, 112, 4096, 1ULL << 30, 1ULL << 42 };
@@ -296,36 +252,48 @@ TEST(test_quantile_stays_between_extremes)
 	}
 }
 
-TEST(test_quantile_of_two_modes)
+TEST(test_quantiles_by_hand)
 {
-	__cleanup(sample_done) struct sample sample = { .count = 0 };
+	static const struct text_pair cases[] = {
+		/* NSxCOUNT, and Q:LOW-HIGH */
+		/* Placed evenly, as the contract says. */
+		{ "64x1 66x1 70x1 76x1", "0:67-67 .25:67-67 .26:70-70 .5:70-70 .75:73-73 1:76-76" },
+		{ "1000x50 1000000x50",
+		  "0:1000-1024 .01:1000-1024 .5:1000-1024 .505:917504-1000000 "
+		  ".51:917504-1000000 .99:917504-1000000 1:1000000-1000000" },
+		/* A slow call in a hundred is what p99 hides and the maximum shows. */
+		{ "100x99 50000000x1",
+		  ".5:96-112 .9:96-112 .99:96-112 .991:41943040-50000000 1:50000000-50000000" },
+	};
 
-	for (int i = 0; i < 50; i++)
-		sample_add(&sample, 1000);
-	for (int i = 0; i < 50; i++)
-		sample_add(&sample, 1000000);
-	assert_in_range(sample_quantile(&sample, 0), 1000, 1024);
-	assert_in_range(sample_quantile(&sample, 0.01), 1000, 1024);
-	assert_in_range(sample_quantile(&sample, 0.5), 1000, 1024);
-	assert_in_range(sample_quantile(&sample, 0.505), 917504, 1000000);
-	assert_in_range(sample_quantile(&sample, 0.51), 917504, 1000000);
-	assert_in_range(sample_quantile(&sample, 0.99), 917504, 1000000);
-	assert_int_equal(sample_quantile(&sample, 1), 1000000);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(sample_done) struct sample sample = { .count = 0 };
+		uint64_t ns, count, low, high;
+		const char *at = cases[i].given;
+		double q;
+
+		for (int n; sscanf(at, "%lux%lu%n", &ns, &count, &n) == 2; at += n) {
+			while (count--)
+				sample_add(&sample, ns);
+		}
+		at = cases[i].expected;
+		for (int n; sscanf(at, "%lf:%lu-%lu%n", &q, &low, &high, &n) == 3; at += n)
+			assert_in_range(sample_quantile(&sample, q), low, high);
+		assert_string_equal(at, "");
+	}
 }
 
-/* A slow call in a hundred is what p99 hides and the maximum shows. */
-TEST(test_quantile_ranks)
+/* Without knowing the extremes, the bounds of the bucket; of nothing, nothing. */
+TEST(test_quantile_without_extremes)
 {
-	__cleanup(sample_done) struct sample sample = { .count = 0 };
+	__cleanup(hist_done) struct hist hist = { 0 };
 
-	for (int i = 0; i < 99; i++)
-		sample_add(&sample, 100);
-	sample_add(&sample, 50000000);
-	assert_in_range(sample_quantile(&sample, 0.5), 96, 112);
-	assert_in_range(sample_quantile(&sample, 0.9), 96, 112);
-	assert_in_range(sample_quantile(&sample, 0.99), 96, 112);
-	assert_in_range(sample_quantile(&sample, 0.991), 41943040, 50000000);
-	assert_int_equal(sample_quantile(&sample, 1), 50000000);
+	assert_int_equal(hist_quantile_ns(&hist, 0.0, UINT64_MAX, 0), 0);
+	assert_int_equal(hist_quantile_ns(&hist, 0.5, UINT64_MAX, 0), 0);
+	assert_int_equal(hist_quantile_ns(&hist, 1.0, 5, 7), 0);
+	assert_int_equal(hist_add(&hist, hist_bucket(64), 4), 0);
+	assert_int_equal(hist_quantile_ns(&hist, 0.25, 0, UINT64_MAX), 68);
+	assert_int_equal(hist_quantile_ns(&hist, 1, 0, UINT64_MAX), 80);
 }
 
 static int compare_values(const void *a, const void *b)

@@ -127,119 +127,74 @@ TEST(test_power)
 	assert_true(found > 50 * NR_SHAPE * 8 / 10);
 }
 
-/* With a million calls everything is significant; a shift within a bucket does not matter. */
-TEST(test_matters)
+/* Adds COUNTxNS of a text. */
+static void draws_read(struct row *draws, const char *text)
 {
-	struct hist_difference difference;
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
+	uint64_t count, ns;
 
-	draws_add(&a, 1000000, 1270);
-	draws_add(&b, 1000000, 1290);
-	difference = draws_compare(&a, &b);
-	assert_true(difference.distance == 1 && difference.probability == 0);
-	assert_int_equal(difference.word, HIST_NO_CHANGE);
-	/* 3 of 100 calls that take twice as long. */
-	draws_clear(&b);
-	draws_add(&a, 30000, 5000);
-	draws_add(&b, 970000, 1270);
-	draws_add(&b, 60000, 5000);
-	difference = draws_compare(&a, &b);
-	assert_true(difference.probability < HIST_CHANCE);
-	assert_int_equal(difference.word, HIST_NO_CHANGE);
+	for (int n; sscanf(text, "%lux%lu%n", &count, &ns, &n) == 2; text += n)
+		draws_add(draws, count, (double)ns);
+	assert_string_equal(text, "");
 }
 
-/* Nor does a part of the calls below a twentieth, where it moves the median and the mean. */
-TEST(test_part_matters)
+#define ANY_TAIL 9
+
+TEST(test_by_hand)
 {
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
-	struct hist_difference difference;
+	static const struct {
+		const char *a, *b;
+		enum hist_word word;
+		int tail;
+		double low, high; /* bounds of the probability */
+	} cases[] = {
+		/* With a million calls everything is significant; a shift within a bucket is not. */
+		{ "1000000x1270", "1000000x1290", HIST_NO_CHANGE, ANY_TAIL, 0, 0 },
+		/* 3 of 100 calls that take twice as long do not matter. */
+		{ "1000000x1270 30000x5000", "970000x1270 60000x5000", HIST_NO_CHANGE, ANY_TAIL, 0,
+		  HIST_CHANCE },
+		/* Nor does a part below a twentieth, where it moves the median and the mean. */
+		{ "510000x1270 490000x1290", "480000x1270 511000x1290 9000x200000", HIST_NO_CHANGE,
+		  ANY_TAIL, 0, HIST_CHANCE },
+		{ "510000x1270 490000x1290", "480000x1270 541000x1290 9000x200000", HIST_NO_CHANGE,
+		  ANY_TAIL, 0, 1 },
+		{ "510000x1270 490000x1290", "480000x1270 601000x1290 9000x200000", HIST_SLOWER,
+		  ANY_TAIL, 0, 1 },
+		/* The whole looks the same, the p99 is another; two of a hundred may be chance. */
+		{ "1000x1500", "980x1500 20x900000", HIST_SLOWER, 1, 0, 1 },
+		{ "980x1500 20x900000", "1000x1500", HIST_FASTER, -1, 0, 1 },
+		{ "100x1500", "98x1500 2x900000", HIST_NO_CHANGE, 0, 0, 1 },
+		{ "1000x10000", "600x3000 400x40000", HIST_DIFFERS, ANY_TAIL, 0, 1 },
+		/* Most are faster, the slowest slower. */
+		{ "1000x10000", "970x3000 30x40000", HIST_DIFFERS, 1, 0, 1 },
+		{ "", "", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
+		{ "1000000x100", "19x1000000", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
+		{ "1000000x100", "20x1000000", HIST_SLOWER, ANY_TAIL, 0, 1 },
+		/* Beyond every bucket. */
+		{ "20x1000000", "100x1125899906842624", HIST_SLOWER, ANY_TAIL, 0, 1 },
+		/*
+		 * Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two
+		 * questions. 20000 a side: x = distance * 100. The tail has nothing to say.
+		 */
+		{ "10000x1500 10000x3000", "9728x1500 10272x3000", HIST_NO_CHANGE, ANY_TAIL,
+		  2 * 0.0485, 2 * 0.05 },
+		{ "10000x1500 10000x3000", "9610x1500 10390x3000", HIST_NO_CHANGE, ANY_TAIL,
+		  2 * 0.000991, 2 * 0.001001 },
+	};
 
-	draws_add(&a, 510000, 1270);
-	draws_add(&a, 490000, 1290);
-	draws_add(&b, 480000, 1270);
-	draws_add(&b, 511000, 1290);
-	draws_add(&b, 9000, 200000);
-	difference = draws_compare(&a, &b);
-	assert_true(difference.probability < HIST_CHANCE);
-	assert_int_equal(difference.word, HIST_NO_CHANGE);
-	draws_add(&b, 30000, 1290);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_NO_CHANGE);
-	draws_add(&b, 60000, 1290);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
-}
+	assert_int_equal(HIST_COMPARE_LEAST, 20);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(row_done) struct row a = draws_make(), b = draws_make();
+		struct hist_difference found;
 
-/* The whole looks the same, the p99 is another. */
-TEST(test_tail)
-{
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
-
-	draws_add(&a, 1000, 1500);
-	draws_add(&b, 980, 1500);
-	draws_add(&b, 20, 900000);
-	assert_int_equal(draws_compare(&a, &b).tail, 1);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
-	assert_int_equal(draws_compare(&b, &a).tail, -1);
-	assert_int_equal(draws_compare(&b, &a).word, HIST_FASTER);
-	/* Two of a hundred may be chance. */
-	draws_clear(&b);
-	draws_add(&b, 98, 1500);
-	draws_add(&b, 2, 900000);
-	draws_clear(&a);
-	draws_add(&a, 100, 1500);
-	assert_int_equal(draws_compare(&a, &b).tail, 0);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_NO_CHANGE);
-}
-
-TEST(test_differs)
-{
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
-
-	draws_add(&a, 1000, 10000);
-	draws_add(&b, 600, 3000);
-	draws_add(&b, 400, 40000);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_DIFFERS);
-	/* Most are faster, the slowest slower. */
-	draws_clear(&b);
-	draws_add(&b, 970, 3000);
-	draws_add(&b, 30, 40000);
-	assert_int_equal(draws_compare(&a, &b).tail, 1);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_DIFFERS);
-}
-
-TEST(test_too_few)
-{
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
-
-	assert_int_equal(draws_compare(&a, &b).word, HIST_TOO_FEW);
-	draws_add(&a, 1000000, 100);
-	draws_add(&b, HIST_COMPARE_LEAST - 1, 1000000);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_TOO_FEW);
-	draws_add(&b, 1, 1000000);
-	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
-	/* Beyond every bucket. */
-	draws_clear(&a);
-	draws_add(&a, 100, ldexp(1, 50));
-	assert_int_equal(draws_compare(&b, &a).word, HIST_SLOWER);
-}
-
-/* Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two questions. */
-TEST(test_probability)
-{
-	struct hist_difference difference;
-	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
-
-	/* 20000 a side: x = distance * 100. In the middle, where the tail has nothing to say. */
-	draws_add(&a, 10000, 1500);
-	draws_add(&a, 10000, 3000);
-	draws_add(&b, 10000 - 272, 1500);
-	draws_add(&b, 10000 + 272, 3000);
-	difference = draws_compare(&a, &b);
-	assert_true(fabs(difference.probability - 2 * 0.0495) < 0.001);
-	draws_clear(&b);
-	draws_add(&b, 10000 - 390, 1500);
-	draws_add(&b, 10000 + 390, 3000);
-	difference = draws_compare(&a, &b);
-	assert_true(fabs(difference.probability - 2 * 0.000996) < 0.00001);
+		draws_read(&a, cases[i].a);
+		draws_read(&b, cases[i].b);
+		found = draws_compare(&a, &b);
+		if (found.word != cases[i].word || found.probability < cases[i].low ||
+		    (cases[i].tail != ANY_TAIL && found.tail != cases[i].tail) ||
+		    found.probability > cases[i].high || (!i && found.distance != 1))
+			fail_msg("%s, %s: word %d, tail %d, %g", cases[i].a, cases[i].b, found.word,
+				 found.tail, found.probability);
+	}
 }
 
 /* The bound is one: never below the binomial tail, and no event is no surprise. */

@@ -51,22 +51,21 @@ TEST(test_new_like_blank)
 
 BUILDER_TEST(test_find_process)
 {
-	static const struct {
-		uint32_t pid;
-		uint64_t boot_ns;
-	} known[] = { { 1, 10 }, { 1, 20 }, { 2, 5 }, { 300, 0 }, { UINT32_MAX, UINT64_MAX } };
-	static const struct {
-		uint32_t pid;
-		uint64_t boot_ns;
-	} absent[] = { { 0, 0 }, { 1, 0 }, { 1, 15 }, { 1, 30 }, { 2, 10 }, { 3, 5 }, { 300, 1 } };
+	static const struct process known[] = {
+		{ .pid = 1, .boot_ns = 10 }, { .pid = 1, .boot_ns = 20 },
+		{ .pid = 2, .boot_ns = 5 },  { .pid = 300 },
+		{ .pid = UINT32_MAX, .boot_ns = UINT64_MAX },
+	}, absent[] = {
+		{ .pid = 0 },                { .pid = 1 },
+		{ .pid = 1, .boot_ns = 15 }, { .pid = 1, .boot_ns = 30 },
+		{ .pid = 2, .boot_ns = 10 }, { .pid = 3, .boot_ns = 5 },
+		{ .pid = 300, .boot_ns = 1 },
+	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		struct process process = { .pid = known[i].pid, .boot_ns = known[i].boot_ns };
-
-		assert_int_equal(builder_add_process(builder, &process, false), 0);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		assert_int_equal(builder_add_process(builder, &known[i], false), 0);
 	snapshot = snapshot_take(builder);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		assert_ptr_equal(snapshot_find_process(snapshot, known[i].pid, known[i].boot_ns),
@@ -78,6 +77,14 @@ BUILDER_TEST(test_find_process)
 
 BUILDER_TEST(test_find_row)
 {
+	static const struct row absent[] = {
+		{ .pid = 2, .boot_ns = 2000, .nr = 2 },
+		{ .pid = 2, .boot_ns = 2000, .nr = 1 },
+		{ .pid = 3, .boot_ns = 3000 },
+		{ .pid = 2, .boot_ns = 2001 },
+	};
+	/* Only the identity counts. */
+	const struct row known = { .pid = 2, .boot_ns = 2000, .abi = ABI_I386, .nr = 2 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 	struct row row;
@@ -93,18 +100,10 @@ BUILDER_TEST(test_find_row)
 	assert_int_equal(snapshot->nr_rows, 9);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		assert_ptr_equal(snapshot_find_row(snapshot, snapshot->rows[i]), snapshot->rows[i]);
-	/* Only the identity counts. */
-	row_init_for(&row, 2, ABI_I386, 2);
-	assert_int_equal(snapshot_find_row(snapshot, &row)->calls, 3);
-	row_init_for(&row, 2, ABI_X86_64, 2);
-	assert_null(snapshot_find_row(snapshot, &row));
-	row_init_for(&row, 2, ABI_X86_64, 1);
-	assert_null(snapshot_find_row(snapshot, &row));
-	row_init_for(&row, 3, ABI_X86_64, 0);
-	assert_null(snapshot_find_row(snapshot, &row));
-	row_init_for(&row, 2, ABI_X86_64, 0);
-	row.boot_ns++;
-	assert_all(!snapshot_find_row(snapshot, &row), !snapshot_find_row(empty, &row));
+	assert_int_equal(snapshot_find_row(snapshot, &known)->calls, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
+		assert_null(snapshot_find_row(snapshot, &absent[i]));
+	assert_null(snapshot_find_row(empty, &known));
 }
 
 BUILDER_TEST(test_user_time)
@@ -122,22 +121,25 @@ BUILDER_TEST(test_user_time)
 
 SNAPSHOT_TEST(test_oldest, snapshot_make())
 {
-	struct row row;
+	const uint64_t end_ns = snapshot->end_mono_ns;
+	const struct {
+		uint64_t in_flight, start_ns, expected;
+	} cases[] = {
+		{ 0, UINT64_MAX, 0 },
+		{ 1, end_ns - 5, 5 },
+		{ 1, end_ns, 0 },
+		/* Begun after the clock was read. */
+		{ 1, end_ns + 1, 0 },
+		{ 1, 0, end_ns },
+		{ 0, 0, 0 },
+	};
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
-	row.in_flight = 1;
-	row.oldest_start_ns = snapshot->end_mono_ns - 5;
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 5);
-	row.oldest_start_ns = snapshot->end_mono_ns;
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
-	/* Begun after the clock was read. */
-	row.oldest_start_ns = snapshot->end_mono_ns + 1;
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
-	row.oldest_start_ns = 0;
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), snapshot->end_mono_ns);
-	row.in_flight = 0;
-	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct row row = { .in_flight = cases[i].in_flight,
+					 .oldest_start_ns = cases[i].start_ns };
+
+		assert_int_equal(snapshot_oldest_ns(snapshot, &row), cases[i].expected);
+	}
 }
 
 TEST(test_process_order)
@@ -148,13 +150,7 @@ TEST(test_process_order)
 		{ .pid = 0x80000000, .boot_ns = 0 }, { .pid = UINT32_MAX, .boot_ns = 0 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
-			int order = process_compare(&sorted[i], &sorted[j]);
-
-			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
-		}
-	}
+	assert_in_order(sorted, process_compare);
 }
 
 /* Neither a loss nor an error without its errno is to be read as nothing missing. */
