@@ -32,11 +32,29 @@ static inline struct metrics *metrics_make(const struct metrics_options *options
 	return metrics;
 }
 
+/* Begins a test of metrics with these options. */
+#define METRICS_TEST(name, ...)                                                            \
+	static void name##_of(struct metrics *metrics, struct builder *builder);           \
+	TEST(name)                                                                         \
+	{                                                                                  \
+		const struct metrics_options options = { __VA_ARGS__ };                    \
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options); \
+		name##_of(metrics, builder_make());                                        \
+	}                                                                                  \
+	static void name##_of(struct metrics *metrics, struct builder *builder)
+
 static inline void metrics_take(struct metrics *metrics, struct snapshot *interval)
 {
 	assert_int_equal(metrics_add(metrics, interval), 0);
 	snapshot_free(interval);
 }
+
+/* A scrape after that interval, which the builder has. */
+#define metrics_scrape(metrics, builder)                       \
+	({                                                     \
+		metrics_take(metrics, snapshot_take(builder)); \
+		metrics_render(metrics, METRICS_OPENMETRICS);  \
+	})
 
 static inline char *metrics_render(const struct metrics *metrics, enum metrics_format format)
 {

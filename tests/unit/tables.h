@@ -7,12 +7,6 @@
 
 #include "report/report.h"
 
-/* A golden file, and the options of the table in it. */
-struct golden_table {
-	const char *golden;
-	struct table_options options;
-};
-
 static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
 			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
 {
@@ -82,8 +76,6 @@ static inline struct snapshot *scenario_web(void)
 		  "/user.slice/user-0.slice/session-1.scope");
 	return snapshot;
 }
-
-typedef int table_report(const struct snapshot *, const struct table_options *, FILE *);
 
 static inline const struct column *column_named(const char *name)
 {

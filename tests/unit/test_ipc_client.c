@@ -122,7 +122,6 @@ FOLDER_TEST(test_crowd)
 	struct ipc_child child;
 	pid_t customers[50];
 
-	fixture->answer_bytes = 1 << 20;
 	server_start(fixture,
 		     (struct ipc_server_options){ .max_pending_bytes = 1000, .budget_ms = 1 });
 	child = child_start(fixture);

@@ -17,10 +17,10 @@ SERVER_TEST(test_answer)
 		   strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"),
 		   strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"),
 		   strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
-	assert_int_equal(counts_of(fixture).requests, 1);
-	assert_int_equal(counts_of(fixture).malformed, 0);
-	assert_int_equal(counts_of(fixture).refused, 0);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, requests, 1);
+	assert_counted(fixture, malformed, 0);
+	assert_counted(fixture, refused, 0);
+	assert_counted(fixture, pending_bytes, 0);
 }
 
 SERVER_TEST(test_methods)
@@ -51,7 +51,7 @@ SERVER_TEST(test_methods)
 			assert_non_null(
 				strstr(fixture->reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
 	}
-	assert_int_equal(counts_of(fixture).malformed, 5);
+	assert_counted(fixture, malformed, 5);
 	assert_int_equal(fixture->asked, 6);
 }
 
@@ -64,7 +64,7 @@ SERVER_TEST(test_head)
 	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Length: 11\r\n"));
 	assert_string_equal(raw_body(fixture), "");
 	assert_string_equal(fixture->text, "GET /length");
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 }
 
 SERVER_TEST(test_parameters)
@@ -122,7 +122,7 @@ SERVER_TEST(test_malformed_then_good)
 {
 	assert_int_equal(raw_ask(fixture, "GET http://a/ HTTP/1.1\r\n" HOST "\r\n"), 400);
 	assert_int_equal(raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE), 200);
-	assert_int_equal(counts_of(fixture).malformed, 1);
+	assert_counted(fixture, malformed, 1);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
@@ -161,10 +161,10 @@ SERVER_TEST(test_refused)
 		raw_ask(fixture, cases[i].request);
 		if (!status_is(fixture, cases[i].status))
 			fail_msg("%s: %s", cases[i].request, fixture->reply);
-		assert_int_equal(counts_of(fixture).malformed, i + 1);
+		assert_counted(fixture, malformed, i + 1);
 	}
 	assert_int_equal(fixture->asked, 0);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 }
 
 /* A NUL ends the path, where the library does not close the connection without a word. */
@@ -207,7 +207,7 @@ SERVER_TEST(test_too_long)
 		if (raw_status(fixture) != cases[i].status)
 			fail_msg("case %zu: %.40s", i, reply);
 	}
-	assert_int_equal(counts_of(fixture).malformed, 3);
+	assert_counted(fixture, malformed, 3);
 	assert_int_equal(fixture->asked, 2);
 }
 
@@ -289,5 +289,7 @@ FOLDER_TEST(test_tcp)
 	}
 	assert_int_equal(fixture->asked, 2);
 	assert_all(!fixture->last.peer.known, !fixture->last.peer.in_group);
-	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
+	assert_int_equal(ipc_server_counts(fixture->server)->refused +
+				 ipc_server_counts(fixture->server)->malformed,
+			 4);
 }

@@ -46,10 +46,8 @@ TEST(test_golden)
 
 /* --- values --- */
 
-BUILDER_TEST(test_histogram)
+METRICS_TEST(test_histogram, .histograms = true)
 {
-	const struct metrics_options options = { .histograms = true };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 	struct row row;
 
@@ -61,8 +59,7 @@ BUILDER_TEST(test_histogram)
 	row.calls += 16;
 	row.no_return = 16;
 	builder_take_row(builder, &row);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 #define SERIES(suffix, le) \
 	"bpftruss_syscall_duration_seconds_" suffix "{unit=\"-\",syscall=\"read\"" le "}"
 	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"1.024e-06\"")), 1);
@@ -130,18 +127,15 @@ TEST(test_moving_process)
 }
 
 /* A program that waits for work is not stuck. */
-BUILDER_TEST(test_oldest)
+METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 {
-	const struct metrics_options options = { .group = METRICS_BY_COMM };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
 	scenario_two_processes(builder);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 999 * SEC);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 	/* It has made no call that ended, so it has no place yet. */
 	assert_memory_equal(
 		series_find(text, "bpftruss_syscall_oldest_in_flight_seconds{comm=\"other\"}"),

@@ -41,11 +41,9 @@ static void scrape_check(const struct metrics *metrics, const char *const *comms
 }
 
 /* Who comes first keeps its place; who follows has series only of what it does from then on. */
-BUILDER_TEST(test_places)
+METRICS_TEST(test_places, .group = METRICS_BY_COMM, .top = 2)
 {
 	static const char *const comms[] = { "busy", "idle", "late", "other" };
-	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 
 	program_add(builder, 1, "idle", 10);
 	program_add(builder, 2, "late", 9);
@@ -129,41 +127,33 @@ BUILDERS_TEST(test_cap)
 
 /* --- names --- */
 
-BUILDER_TEST(test_reserved_names)
+METRICS_TEST(test_reserved_names, .group = METRICS_BY_COMM)
 {
 	static const char *const names[] = { "other", "total", "unattributed", "" };
-	const struct metrics_options options = { .group = METRICS_BY_COMM };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
 		program_add(builder, i + 1, names[i], 1ULL << i);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 	assert_int_equal(comm_calls(text, "other"), 15);
 	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
 }
 
 /* Names that are told apart by bytes but look alike in a label share its series. */
-BUILDER_TEST(test_equal_labels)
+METRICS_TEST(test_equal_labels, .group = METRICS_BY_COMM)
 {
-	const struct metrics_options options = { .group = METRICS_BY_COMM };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 
 	program_add(builder, 1, "\xff", 1);
 	program_add(builder, 2, "\\xff", 2);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 	assert_int_equal(comm_calls(text, "\\\\xff"), 3);
 	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
 }
 
 /* Numbers that no kernel knows, and errors that none has, make no series each. */
-BUILDER_TEST(test_made_up_numbers)
+METRICS_TEST(test_made_up_numbers, .group = METRICS_BY_COMM)
 {
-	const struct metrics_options options = { .group = METRICS_BY_COMM };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 
 	builder_take_process(builder, 1, "odd", 3, 0);
@@ -175,8 +165,7 @@ BUILDER_TEST(test_made_up_numbers)
 		row_add_errors(&row, nr - 2000, 1);
 		builder_take_row(builder, &row);
 	}
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 	assert_int_equal(series_value(text, "bpftruss_syscalls_total{comm=\"odd\","
 					    "syscall=\"unknown\"}"),
 			 100);
@@ -200,66 +189,42 @@ static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, boo
 	builder_take_row(builder, &row);
 }
 
-/* Ends two intervals, the second of them later; the text of a scrape after that. */
-static char *pid_scrape(struct metrics *metrics, struct builder *first, struct builder *second)
+#define INFO(comm) "bpftruss_target_info{pid=\"9\",comm=\"" comm "\",unit=\"-\"}"
+
+TEST(test_pids)
 {
-	metrics_take(metrics, interval_at(first, 10));
-	metrics_take(metrics, interval_at(second, 20));
-	return metrics_render(metrics, METRICS_OPENMETRICS);
-}
+	const struct metrics_options by_pid = { .group = METRICS_BY_PID };
+	static const struct {
+		uint64_t ended, first, second; /* the processes of each interval */
+		uint64_t calls, all, retired;
+		const char *info;
+	} cases[] = {
+		/* A number that comes again is another process: it begins anew. */
+		{ 0, 1, 2, 3, 3, 100, INFO("new") },
+		/* A process that stays is one target, however often it is read. */
+		{ 0, 1, 1, 103, 103, 0, INFO("old") },
+		/* Two of one pid in one interval: the series are of the later one, which may go on. */
+		{ 1, 2, 2, 6, 106, 0, INFO("new") },
+	};
 
-static void pid_check(const char *text, uint64_t calls, uint64_t all_calls, const char *info)
-{
-	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
-			 calls);
-	assert_int_equal(series_value(text, info), 1);
-	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), all_calls - calls);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+		struct builder *first = builder_make(), *second = builder_make();
+		__cleanup(freep) char *text = NULL;
 
-#define INFO_OLD "bpftruss_target_info{pid=\"9\",comm=\"old\",unit=\"-\"}"
-#define INFO_NEW "bpftruss_target_info{pid=\"9\",comm=\"new\",unit=\"-\"}"
-
-static const struct metrics_options by_pid = { .group = METRICS_BY_PID };
-
-/* A number that comes again is another process: it begins anew. */
-TEST(test_pid_again)
-{
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
-	struct builder *first = builder_make(), *second = builder_make();
-	__cleanup(freep) char *text = NULL;
-
-	pid_add(first, 1, 100, false);
-	pid_add(second, 2, 3, false);
-	text = pid_scrape(metrics, first, second);
-	pid_check(text, 3, 103, INFO_NEW);
-}
-
-/* A process that stays is one target, however often it is read. */
-TEST(test_pid_goes_on)
-{
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
-	struct builder *first = builder_make(), *second = builder_make();
-	__cleanup(freep) char *text = NULL;
-
-	pid_add(first, 1, 100, false);
-	pid_add(second, 1, 3, false);
-	text = pid_scrape(metrics, first, second);
-	pid_check(text, 103, 103, INFO_OLD);
-}
-
-/* Two of one pid in one interval: the series are of the later one, which may go on. */
-TEST(test_pid_twice)
-{
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
-	struct builder *first = builder_make(), *second = builder_make();
-	__cleanup(freep) char *text = NULL;
-
-	pid_add(first, 1, 100, true);
-	pid_add(first, 2, 3, false);
-	pid_add(second, 2, 3, false);
-	text = pid_scrape(metrics, first, second);
-	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
-			 6);
-	assert_int_equal(series_value(text, INFO_NEW), 1);
-	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), 106);
+		if (cases[i].ended)
+			pid_add(first, cases[i].ended, 100, true);
+		pid_add(first, cases[i].first, cases[i].ended ? 3 : 100, false);
+		pid_add(second, cases[i].second, 3, false);
+		metrics_take(metrics, interval_at(first, 10));
+		metrics_take(metrics, interval_at(second, 20));
+		text = metrics_render(metrics, METRICS_OPENMETRICS);
+		assert_int_equal(
+			series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			cases[i].calls);
+		assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), cases[i].all);
+		assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"),
+				 cases[i].retired);
+		assert_int_equal(series_value(text, cases[i].info), 1);
+	}
 }

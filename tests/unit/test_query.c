@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Selecting and grouping the rows of a snapshot. */
-#include "scenarios.h"
+/* Rows of a snapshot that are selected, and groups: keys, sums that hold for every grouping, choice. */
+#include "tables.h"
 
 #include "model/group.h"
 #include "model/query.h"
+#include "syscalls/names.h"
+#include "syscalls/syscall_set.h"
 
 static struct snapshot *select_make(const struct snapshot *snapshot, const char *list)
 {
@@ -149,4 +151,269 @@ BUILDER_TEST(test_sum_ignores_thread_and_argument)
 	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	assert_int_equal(list.nr_groups, 1);
 	assert_int_equal(list.groups[0].sum.calls, 10);
+}
+
+/* --- groups -------------------------------------------------------------------------------------- */
+
+TEST(test_keys)
+{
+	static const struct text_number lists[] = {
+		{ "pid", GROUP_PID },
+		{ "tid", GROUP_PID | GROUP_TID },
+		{ "comm,syscall", GROUP_COMM | GROUP_SYSCALL },
+		{ "arg0", GROUP_SYSCALL | GROUP_ARG0 },
+		{ "unit,user,abi", GROUP_UNIT | GROUP_USER | GROUP_ABI },
+		{ "pid,pid", GROUP_PID },
+	};
+	static const char *const refused[] = {
+		"", ",", "pid,", "pids", "PID", "pid comm", "calls"
+	};
+	unsigned int keys;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		assert_int_equal(group_keys_parse("--by", lists[i].text, &keys, &d), 0);
+		assert_int_equal(keys, lists[i].number);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		assert_int_equal(group_keys_parse("--by", refused[i], &keys, &d), -EINVAL);
+		assert_int_equal(d.kind, DIAG_USAGE);
+	}
+}
+
+/* Random rows of a few processes, threads, units, users, ABIs and first arguments. */
+static struct snapshot *random_snapshot(uint64_t *seed)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+	struct row row;
+
+	for (uint32_t pid = 1; pid < 4; pid++)
+		web_process(builder, pid, pid == 1 ? "a" : "b", 1 + pid % 2, 1 + pid / 2, pid);
+	for (int i = 0; i < 60; i++) {
+		row_init_random(&row, seed);
+		row.tid = row.pid ? row.pid * 10 + (uint32_t)random_below(seed, 3) : 0;
+		row.has_arg0 = random_below(seed, 2);
+		row.arg0 = row.has_arg0 ? random_below(seed, 2) : 0;
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	names_add(&snapshot->users, &snapshot->nr_users, 1, "one");
+	names_add(&snapshot->users, &snapshot->nr_users, 2, "two");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 1, "/a.slice/x.service/inner");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 2, "/y.scope");
+	return snapshot;
+}
+
+static void groups_sum(const struct group_list *list, struct group *ret)
+{
+	assert_int_equal(group_list_sum(list, 0, ret), 0);
+	/* The identity of a sum is nobody's. */
+	assert_int_equal(ret->sum.pid, 0);
+}
+
+static uint64_t moved_bytes(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		if (syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA))
+			sum += row->result_sum;
+	}
+	return sum;
+}
+
+/* For every mask of keys: all groups differ, and together they are all rows. */
+SNAPSHOT_TEST(test_sums_hold, random_snapshot(&(uint64_t){ 1 }))
+{
+	__cleanup(row_done) struct row all;
+
+	row_init(&all);
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		assert_int_equal(row_merge(&all, snapshot->rows[i]), 0);
+	for (unsigned int keys = 0; keys < 256; keys++) {
+		__cleanup(group_list_done) struct group_list list = { 0 };
+		struct group sum;
+
+		assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
+		assert_in_range(list.nr_groups, 1, snapshot->nr_rows);
+		groups_sum(&list, &sum);
+		assert_row_equal(&sum.sum, &all);
+		assert_int_equal(sum.bytes, moved_bytes(snapshot));
+		row_done(&sum.sum);
+	}
+}
+
+static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
+{
+	__cleanup(group_list_done) struct group_list list = { 0 };
+
+	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
+	return list.nr_groups;
+}
+
+SNAPSHOT_TEST(test_counts_by_hand, scenario_web())
+{
+	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
+
+	assert_int_equal(count_groups(snapshot, 0), 1);
+	assert_int_equal(count_groups(snapshot, GROUP_PID), 3);
+	assert_int_equal(count_groups(snapshot, GROUP_PID | GROUP_TID), 5);
+	assert_int_equal(count_groups(snapshot, GROUP_COMM), 2);
+	assert_int_equal(count_groups(snapshot, GROUP_UNIT), 2);
+	assert_int_equal(count_groups(snapshot, GROUP_USER), 2);
+	assert_int_equal(count_groups(snapshot, GROUP_ABI), 1);
+	assert_int_equal(count_groups(snapshot, GROUP_SYSCALL), 6);
+	assert_int_equal(count_groups(snapshot, GROUP_SYSCALL | GROUP_ARG0), 7);
+	assert_int_equal(count_groups(snapshot, GROUP_COMM | GROUP_SYSCALL), 6);
+	assert_int_equal(count_groups(snapshot, GROUP_PID | GROUP_SYSCALL), 10);
+	assert_int_equal(count_groups(empty, GROUP_PID), 0);
+}
+
+static int by_calls(const struct group *a, const struct group *b, const void *closure)
+{
+	assert_null(closure);
+	return (a->sum.calls < b->sum.calls) - (a->sum.calls > b->sum.calls);
+}
+
+/* Whatever is chosen, order and sum are right and the rest is one group. */
+static void select_check(const struct snapshot *snapshot, const struct group_filter *filter)
+{
+	__cleanup(group_list_done) struct group_list list = { 0 };
+	struct group before, after;
+	size_t nr_before, shown = 0;
+
+	assert_int_equal(snapshot_group(snapshot, GROUP_PID | GROUP_SYSCALL, NULL, &list), 0);
+	nr_before = list.nr_groups;
+	groups_sum(&list, &before);
+	assert_int_equal(group_list_select(&list, filter), 0);
+	groups_sum(&list, &after);
+	assert_row_equal(&before.sum, &after.sum);
+	assert_int_equal(before.bytes, after.bytes);
+	while (shown < list.nr_groups && !list.groups[shown].nr_merged) {
+		const struct row *row = &list.groups[shown++].sum;
+
+		assert_all(row->calls >= filter->min_calls, !filter->errors_only || row->errors,
+			   row->calls || row->in_flight);
+		if (shown > 1 && filter->compare)
+			assert_true(row[0].calls <= list.groups[shown - 2].sum.calls);
+	}
+	if (shown < list.nr_groups)
+		assert_int_equal(shown + list.groups[shown].nr_merged, nr_before);
+	assert_in_range(list.nr_groups - shown, 0, 1);
+	assert_true(!filter->top || shown <= filter->top);
+	row_done(&before.sum);
+	row_done(&after.sum);
+}
+
+TEST(test_select)
+{
+	static const struct group_filter filters[] = {
+		{ 0 },
+		{ .compare = by_calls },
+		{ .top = 1 },
+		{ .top = 3, .compare = by_calls },
+		{ .top = 1000, .compare = by_calls },
+		{ .min_calls = 20 },
+		{ .min_calls = UINT64_MAX },
+		{ .errors_only = true, .compare = by_calls },
+		{ .errors_only = true, .min_calls = 10, .top = 2, .compare = by_calls },
+	};
+	uint64_t seed = 2;
+
+	for (int round = 0; round < 10; round++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
+
+		for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+			select_check(snapshot, &filters[i]);
+	}
+}
+
+/* Groups without calls vanish, those in flight do not. */
+BUILDER_TEST(test_select_drops_nothing_but_nothing)
+{
+	const struct group_filter all = { 0 }, none = { .min_calls = 1 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(group_list_done) struct group_list list = { 0 };
+	struct row row;
+
+	for (int i = 0; i < 3; i++) {
+		row_init_for(&row, 1, ABI_OF_TESTS, i);
+		row.in_flight = i == 1;
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
+	assert_int_equal(group_list_select(&list, &all), 0);
+	assert_int_equal(list.nr_groups, 1);
+	assert_int_equal(list.groups[0].sum.nr, 1);
+	assert_int_equal(group_list_select(&list, &none), 0);
+	assert_int_equal(list.nr_groups, 1);
+	assert_int_equal(list.groups[0].nr_merged, 1);
+}
+
+/* Equal groups keep the order they had. */
+static int all_equal(const struct group *a, const struct group *b, const void *closure)
+{
+	(void)a;
+	(void)b;
+	(void)closure;
+	return 0;
+}
+
+BUILDER_TEST(test_select_is_stable)
+{
+	const struct group_filter filter = { .compare = all_equal };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(group_list_done) struct group_list list = { 0 };
+	struct row row;
+
+	for (int i = 0; i < 100; i++) {
+		row_init_for(&row, 1, ABI_OF_TESTS, i);
+		row_add_calls(&row, 1, 1, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
+	assert_int_equal(group_list_select(&list, &filter), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(list.groups[i].sum.nr, i);
+}
+
+/* What follows the NUL of a name is not part of it. */
+BUILDER_TEST(test_comm_ends_at_nul)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+
+	builder_take_process(builder, 1, "sh\0old name", 11, 0);
+	builder_take_process(builder, 2, "sh", 2, 0);
+	for (uint32_t pid = 1; pid < 3; pid++)
+		builder_take_calls(builder, pid, ABI_OF_TESTS, "read", 1, 1, 0, 0);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(count_groups(snapshot, GROUP_COMM), 1);
+}
+
+TEST(test_waiting_list)
+{
+	static const char *const waiting[] = { "accept4", "clock_nanosleep", "epoll_wait",
+					       "futex",   "nanosleep",       "ppoll",
+					       "wait4" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
+		assert_true(syscall_waits(NULL, ABI_X86_64, syscall_find(ABI_X86_64, waiting[i])));
+	assert_all(syscall_waits(NULL, ABI_I386, syscall_find(ABI_I386, "_newselect")),
+		   !syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")),
+		   !syscall_waits(NULL, ABI_OF_TESTS, -1));
+}
+
+TEST(test_waiting_override)
+{
+	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *none = NULL;
+	int read = syscall_find(ABI_OF_TESTS, "read"), futex = syscall_find(ABI_OF_TESTS, "futex");
+
+	assert_int_equal(syscall_set_parse("read", &set, NULL), 0);
+	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
+	assert_all(syscall_waits(set, ABI_OF_TESTS, read), !syscall_waits(set, ABI_OF_TESTS, futex),
+		   !syscall_waits(none, ABI_OF_TESTS, futex));
 }

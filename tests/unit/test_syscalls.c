@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names and numbers of system calls, their classes, and errnos. Numbers are those of the system's own
+ * headers, errnos those of this machine's macros.
+ */
+#include "test.h"
+
+#include "syscalls/names.h"
+
+/* Numbers of calls, and the names of those that have one. */
+struct calls {
+	enum syscall_abi abi;
+	const char *text;
+};
+
+static void assert_known(enum syscall_abi abi, int nr, const char *name)
+{
+	char buf[SYSCALL_NAME_MAX];
+
+	assert_non_null(syscall_find_name(abi, nr));
+	assert_string_equal(syscall_find_name(abi, nr), name);
+	assert_int_equal(syscall_find(abi, name), nr);
+	syscall_name(abi, nr, buf, sizeof(buf));
+	assert_string_equal(buf, name);
+}
+
+TEST(test_known_both_ways)
+{
+	static const struct calls known[] = {
+		{ ABI_X86_64, "0 read 5 fstat 17 pread64 59 execve 60 exit 219 restart_syscall "
+			      "231 exit_group 257 openat 262 newfstatat 334 rseq "
+			      "424 pidfd_send_signal 462 mseal" },
+		{ ABI_I386, "0 restart_syscall 3 read 7 waitpid 17 break 18 oldstat 106 stat "
+			    "195 stat64 243 set_thread_area 252 exit_group 422 futex_time64" },
+		{ ABI_X32, "0 read 60 exit 512 rt_sigaction 520 execve 547 pwritev2" },
+		{ ABI_ARM64, "0 io_setup 25 fcntl 38 renameat 62 lseek 63 read 79 newfstatat "
+			     "80 fstat 93 exit 163 getrlimit 222 mmap 447 memfd_secret" },
+		{ ABI_ARM, "0 restart_syscall 3 read 191 ugetrlimit 192 mmap2 248 exit_group "
+			   "270 arm_fadvise64_64 322 openat 0x0f0001 breakpoint "
+			   "0x0f0002 cacheflush 0x0f0003 usr26 0x0f0004 usr32 0x0f0005 set_tls "
+			   "0x0f0006 get_tls" },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		const char *at = known[i].text;
+		char name[32];
+
+		for (int nr, size; sscanf(at, "%i %31s%n", &nr, name, &size) == 2;
+		     at += size, count++)
+			assert_known(known[i].abi, nr, name);
+	}
+	assert_int_equal(count, 51);
+}
+
+/* Holes, ends of the tables, and numbers that only another ABI has. */
+TEST(test_unknown)
+{
+	static const struct calls unknown[] = {
+		{ ABI_X86_64, "-1 -2147483648 2147483647 337 423 512 520 0x40000000 0x0f0002" },
+		{ ABI_I386, "222 415 2147483647" },
+		{ ABI_X32, "13 59 511 548" },
+		{ ABI_ARM64, "415 244 258 403" },
+		{ ABI_ARM, "7 13 0x0f0000 0x0f0007 2147483647 -2147483648" },
+		{ NR_SYSCALL_ABI, "0" },
+		{ (enum syscall_abi)0xffff, "0" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		const char *at = unknown[i].text, *name;
+
+		for (int nr, size; sscanf(at, "%i%n", &nr, &size) == 1; at += size) {
+			name = syscall_find_name(unknown[i].abi, nr);
+			if (name)
+				fail_msg("%s %d is %s", abi_name(unknown[i].abi), nr, name);
+		}
+	}
+}
+
+TEST(test_names_only_some_have)
+{
+	assert_int_equal(syscall_find(ABI_ARM64, "open"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, "waitpid"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, "cacheflush"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_ARM, "riscv_flush_icache"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_ARM, "socketcall"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, ""), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, "Read"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, "rea"), -ENOENT);
+	assert_int_equal(syscall_find(ABI_X86_64, "readd"), -ENOENT);
+	assert_int_equal(syscall_find(NR_SYSCALL_ABI, "read"), -ENOENT);
+}
+
+TEST(test_fallback)
+{
+	char buf[SYSCALL_NAME_MAX];
+	char small[8];
+
+	syscall_name(ABI_X86_64, 1000, buf, sizeof(buf));
+	assert_string_equal(buf, "syscall_0x3e8");
+	syscall_name(ABI_X86_64, -1, buf, sizeof(buf));
+	assert_string_equal(buf, "syscall_0xffffffff");
+	syscall_name(ABI_I386, INT_MIN, buf, sizeof(buf));
+	assert_string_equal(buf, "syscall_0x80000000");
+	syscall_name(NR_SYSCALL_ABI, 0, buf, sizeof(buf));
+	assert_string_equal(buf, "syscall_0x0");
+	syscall_name(ABI_X86_64, 231, small, sizeof(small));
+	assert_string_equal(small, "exit_gr");
+}
+
+TEST(test_abi_names)
+{
+	assert_string_equal(abi_name(ABI_X86_64), "x86_64");
+	assert_string_equal(abi_name(ABI_I386), "i386");
+	assert_string_equal(abi_name(ABI_X32), "x32");
+	assert_string_equal(abi_name(ABI_ARM64), "arm64");
+	assert_string_equal(abi_name(ABI_ARM), "arm");
+	assert_string_equal(abi_name(NR_SYSCALL_ABI), "unknown");
+}
+
+/* Going through an ABI meets every call once, in order, and each leads back to itself. */
+TEST(test_next_is_complete)
+{
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		int met = 0, counted = 0, last = -1;
+
+		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
+			const char *name = syscall_find_name(abi, nr);
+
+			assert_all(nr > last, name);
+			assert_in_range(strlen(name), 1, SYSCALL_NAME_MAX - 1);
+			assert_int_equal(syscall_find(abi, name), nr);
+			last = nr;
+			met++;
+		}
+		for (int nr = -10; nr < 0x100000; nr++)
+			counted += syscall_find_name(abi, nr) != NULL;
+		assert_int_equal(met, counted);
+		assert_true(met > 300);
+	}
+}
+
+TEST(test_next_at_the_edges)
+{
+	assert_int_equal(syscall_next(ABI_X86_64, INT_MIN), 0);
+	assert_int_equal(syscall_next(ABI_X86_64, INT_MAX), -1);
+	assert_int_equal(syscall_next(ABI_X86_64, 100000), -1);
+	assert_int_equal(syscall_next(ABI_X86_64, 336), 424);
+	assert_int_equal(syscall_next(ABI_ARM, 1000), 0x0f0001);
+	assert_int_equal(syscall_next(ABI_ARM, 0x0f0006), -1);
+	assert_int_equal(syscall_next(ABI_ARM, INT_MAX), -1);
+	assert_int_equal(syscall_next(NR_SYSCALL_ABI, -1), -1);
+}
+
+TEST(test_near)
+{
+	static const char *const pairs[][2] = {
+		{ "opnat", "openat" },
+		{ "raed", "read" },
+		{ "READ", "read" },
+		{ "wriet", "write" },
+		{ "epol_wait", "epoll_wait" },
+		{ "wiatpid", "waitpid" },
+		{ "waitpd", "waitid" },
+		{ "nanosleeep", "nanosleep" },
+		{ "flcok", "flock" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		const char *near = syscall_find_near(pairs[i][0]);
+
+		assert_non_null(near);
+		assert_string_equal(near, pairs[i][1]);
+	}
+	assert_all(!syscall_find_near(""), !syscall_find_near("xyzzy"), !syscall_find_near("qq"),
+		   !syscall_find_near("frobnicate_everything"),
+		   !syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
+}
+
+/* --- classes and traits -------------------------------------------------------------------------- */
+
+static const struct text_number rows[] = {
+#include "syscalls/classes.inc"
+};
+
+static bool name_exists(const char *name)
+{
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		if (syscall_find(abi, name) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* A misspelt row would never match, an unsorted one not be found. */
+TEST(test_rows_are_sound)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!name_exists(rows[i].text))
+			fail_msg("%s is in no table", rows[i].text);
+		if (i && strcmp(rows[i - 1].text, rows[i].text) >= 0)
+			fail_msg("%s is out of order", rows[i].text);
+		assert_int_not_equal(rows[i].number, 0);
+		assert_int_equal(syscall_name_traits(rows[i].text), rows[i].number);
+	}
+}
+
+static size_t class_size(unsigned int trait)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		size += (rows[i].number & trait) != 0;
+	return size;
+}
+
+TEST(test_classes_have_members)
+{
+	unsigned int seen = 0;
+	size_t i;
+
+	for (i = 0; class_name(i); i++) {
+		unsigned int trait = class_find(class_name(i));
+
+		assert_true(strlen(class_name(i)) > 0);
+		assert_int_not_equal(trait, 0);
+		assert_int_equal(trait & (trait - 1), 0);
+		assert_int_equal(seen & trait, 0);
+		assert_true(class_size(trait) > 0);
+		seen |= trait;
+	}
+	assert_int_equal(i, 15);
+	assert_all(!class_name(i + 1), !class_name(SIZE_MAX));
+	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN), 0);
+}
+
+TEST(test_unknown_classes)
+{
+	assert_int_equal(class_find(""), 0);
+	assert_int_equal(class_find("%file"), 0);
+	assert_int_equal(class_find("File"), 0);
+	assert_int_equal(class_find("read"), 0);
+}
+
+TEST(test_spot_members)
+{
+	static const struct {
+		const char *name;
+		unsigned int has, lacks;
+	} spots[] = {
+		{ "openat", TRAIT_FILE | TRAIT_DESC, TRAIT_IO | TRAIT_NETWORK },
+		{ "open", TRAIT_FILE | TRAIT_DESC, TRAIT_IO },
+		{ "close", TRAIT_DESC, TRAIT_FILE | TRAIT_IO },
+		{ "read", TRAIT_DESC | TRAIT_IO, TRAIT_FILE | TRAIT_NETWORK },
+		{ "socket", TRAIT_DESC | TRAIT_NETWORK, TRAIT_IO | TRAIT_IPC },
+		{ "mmap", TRAIT_MEMORY | TRAIT_DESC, TRAIT_FILE | TRAIT_IO },
+		{ "mmap2", TRAIT_MEMORY | TRAIT_DESC, TRAIT_FILE | TRAIT_IO },
+		{ "munmap", TRAIT_MEMORY, TRAIT_DESC },
+		{ "execve", TRAIT_PROCESS | TRAIT_FILE, TRAIT_DESC | TRAIT_NO_RETURN },
+		{ "kill", TRAIT_PROCESS | TRAIT_SIGNAL, TRAIT_IPC },
+		{ "shmat", TRAIT_IPC | TRAIT_MEMORY, TRAIT_DESC },
+		{ "setuid32", TRAIT_CREDS, TRAIT_PROCESS },
+		{ "clock_gettime64", TRAIT_CLOCK, TRAIT_SIGNAL },
+		{ "stat64", TRAIT_STAT | TRAIT_FILE, TRAIT_DESC | TRAIT_LSTAT | TRAIT_FSTAT },
+		{ "lstat", TRAIT_LSTAT | TRAIT_FILE, TRAIT_DESC | TRAIT_STAT },
+		{ "newfstatat", TRAIT_FSTAT | TRAIT_FILE | TRAIT_DESC, TRAIT_STAT },
+		{ "fstat", TRAIT_FSTAT | TRAIT_DESC, TRAIT_FILE },
+		{ "statfs64", TRAIT_STATFS | TRAIT_FILE, TRAIT_FSTATFS },
+		{ "fstatfs", TRAIT_FSTATFS | TRAIT_DESC, TRAIT_STATFS },
+		{ "getpid", 0, ~0U },
+		{ "clock_nanosleep", TRAIT_WAITS, TRAIT_CLOCK },
+		{ "", 0, ~0U },
+		{ "zzz", 0, ~0U },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(spots); i++) {
+		unsigned int traits = syscall_name_traits(spots[i].name);
+
+		if ((traits & spots[i].has) != spots[i].has || (traits & spots[i].lacks))
+			fail_msg("%s has traits 0x%x", spots[i].name, traits);
+	}
+}
+
+/* A wrong row here would print a sum of something else as bytes. */
+TEST(test_moves_data)
+{
+	static const char yes[] =
+		"read write pread64 pwrite64 readv writev preadv pwritev preadv2 "
+		"pwritev2 sendto recvfrom sendmsg recvmsg send recv sendfile "
+		"sendfile64 splice tee vmsplice copy_file_range getrandom getdents "
+		"getdents64 process_vm_readv process_vm_writev msgrcv mq_timedreceive "
+		"mq_timedreceive_time64";
+	static const char no[] =
+		"recvmmsg sendmmsg readlink readlinkat getcwd getxattr lseek msgsnd "
+		"mq_timedsend io_uring_enter poll open mmap";
+	char name[MAX_WORD];
+	size_t count = 0;
+
+	for (const char *at = yes; word_read(&at, name); count++)
+		assert_true(syscall_name_traits(name) & TRAIT_MOVES_DATA);
+	for (const char *at = no; word_read(&at, name);)
+		assert_false(syscall_name_traits(name) & TRAIT_MOVES_DATA);
+	assert_int_equal(count, 30);
+	assert_int_equal(class_size(TRAIT_MOVES_DATA), count);
+	assert_int_equal(class_size(TRAIT_NO_RETURN), 2);
+}
+
+/* 60 is exit in one ABI and umask in another. */
+TEST(test_traits_by_number)
+{
+	assert_all(syscall_has_trait(ABI_X86_64, 60, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_X86_64, 231, TRAIT_NO_RETURN),
+		   !syscall_has_trait(ABI_I386, 60, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_I386, 1, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_ARM64, 93, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_X86_64, 0, TRAIT_MOVES_DATA),
+		   !syscall_has_trait(ABI_I386, 0, TRAIT_MOVES_DATA),
+		   syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE | TRAIT_IO),
+		   !syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE),
+		   !syscall_has_trait(ABI_X86_64, 0, 0), !syscall_has_trait(ABI_X86_64, -1, ~0U),
+		   !syscall_has_trait(ABI_X86_64, INT_MAX, ~0U),
+		   !syscall_has_trait(NR_SYSCALL_ABI, 0, ~0U));
+}
+
+/* --- errnos -------------------------------------------------------------------------------------- */
+
+TEST(test_errno_names)
+{
+	static const struct {
+		int err;
+		const char *name;
+	} known_errnos[] = {
+		{ EPERM, "EPERM" },
+		{ ENOENT, "ENOENT" },
+		{ EINTR, "EINTR" },
+		{ EAGAIN, "EAGAIN" },
+		{ ENOTBLK, "ENOTBLK" },
+		{ ERANGE, "ERANGE" },
+		{ EDEADLK, "EDEADLK" },
+		{ ENOSYS, "ENOSYS" },
+		{ ELOOP, "ELOOP" },
+		{ ENOMSG, "ENOMSG" },
+		{ EBFONT, "EBFONT" },
+		{ ENOTSOCK, "ENOTSOCK" },
+		{ EOPNOTSUPP, "EOPNOTSUPP" },
+		{ ETIMEDOUT, "ETIMEDOUT" },
+		{ ECONNREFUSED, "ECONNREFUSED" },
+		{ EINPROGRESS, "EINPROGRESS" },
+		{ ECANCELED, "ECANCELED" },
+		{ EOWNERDEAD, "EOWNERDEAD" },
+		{ EHWPOISON, "EHWPOISON" },
+		{ 512, "ERESTARTSYS" },
+		{ 513, "ERESTARTNOINTR" },
+		{ 514, "ERESTARTNOHAND" },
+		{ 515, "ENOIOCTLCMD" },
+		{ 516, "ERESTART_RESTARTBLOCK" },
+		{ 517, "EPROBE_DEFER" },
+		{ 524, "ENOTSUPP" },
+		{ 531, "ENOGRACE" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known_errnos); i++) {
+		assert_non_null(errno_name(known_errnos[i].err));
+		assert_string_equal(errno_name(known_errnos[i].err), known_errnos[i].name);
+	}
+}
+
+TEST(test_every_number)
+{
+	for (int err = 1; err <= 134; err++) {
+		/* Free since Linux gave them up: EWOULDBLOCK and EDEADLOCK are aliases now. */
+		if (err == 41 || err == 58)
+			assert_null(errno_name(err));
+		else
+			assert_int_equal(errno_name(err)[0], 'E');
+	}
+}
+
+TEST(test_unknown_errnos)
+{
+	static const int unknown[] = { 0, -1, 400, 511, 520, 532, 4095, 4096, INT_MAX, INT_MIN };
+
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		assert_null(errno_name(unknown[i]));
+}
+
+TEST(test_errno_labels)
+{
+	char buf[ERRNO_LABEL_MAX];
+
+	errno_label(ENOENT, buf, sizeof(buf));
+	assert_string_equal(buf, "ENOENT");
+	errno_label(516, buf, sizeof(buf));
+	assert_string_equal(buf, "ERESTART_RESTARTBLOCK");
+	errno_label(123456, buf, sizeof(buf));
+	assert_string_equal(buf, "errno_123456");
+	errno_label(INT_MIN, buf, sizeof(buf));
+	assert_string_equal(buf, "errno_-2147483648");
+}
