@@ -428,6 +428,13 @@ static inline void ask_must(struct history *history, int64_t from_ns, int64_t to
 	answer_must(history, &question, ret);
 }
 
+/* As ask_must(); and members of the answer have these values. */
+#define ask_has(history, from_ns, to_ns, step_ns, timeline, ...)      \
+	do {                                                          \
+		ask_must(history, from_ns, to_ns, step_ns, timeline); \
+		assert_has(timeline, __VA_ARGS__);                    \
+	} while (0)
+
 static inline uint64_t timeline_calls(const struct timeline *timeline)
 {
 	uint64_t calls = 0;

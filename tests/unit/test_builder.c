@@ -297,17 +297,3 @@ TEST(test_rows_are_shared)
 	assert_ptr_not_equal(before->rows[0], after->rows[0]);
 	assert_ptr_equal(before->rows[1], after->rows[1]);
 }
-
-TEST(test_freeing)
-{
-	struct builder *none = NULL, *full = builder_make();
-	struct row row;
-
-	builder_free(NULL);
-	builder_freep(&none);
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_errors(&row, EPERM, 1);
-	builder_take_row(full, &row);
-	builder_take_process(full, 1, "one", 3, 1);
-	builder_free(full);
-}

@@ -6,21 +6,12 @@
 
 #include "report/report.h"
 
-static void take_calls(struct builder *builder, const char *name, uint64_t count, uint64_t wall_ns)
+static struct snapshot *side_take(const char *calls, uint64_t seconds)
 {
-	builder_take_calls(builder, 100, ABI_OF_TESTS, name, count, wall_ns, wall_ns / 2, 0);
-}
-
-static void take_errors(struct builder *builder, const char *name, uint64_t count)
-{
-	builder_take_calls(builder, 100, ABI_OF_TESTS, name, count, 3 * USEC, 0, 0);
-	builder_take_errors(builder, 100, ABI_OF_TESTS, name, ENOENT, count);
-}
-
-static struct snapshot *side_take(struct builder *builder, uint64_t seconds)
-{
+	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 
+	calls_read(builder, 100, calls);
 	web_process(builder, 100, "nginx", 33, 7, 0);
 	snapshot = snapshot_take(builder);
 	snapshot->start_ns = 1793350800000000000; /* 2026-10-30 09:00:00 UTC */
@@ -31,43 +22,15 @@ static struct snapshot *side_take(struct builder *builder, uint64_t seconds)
 	return snapshot;
 }
 
-/* An hour as it should be. */
-static struct snapshot *side_before(void)
-{
-	struct builder *builder = builder_make();
-
-	take_calls(builder, "read", 3600000, 2 * USEC);
-	take_calls(builder, "write", 360000, 12 * USEC);
-	take_calls(builder, "openat", 72000, 4 * USEC);
-	take_errors(builder, "openat", 360);
-	take_calls(builder, "fstat", 72000, 700);
-	take_calls(builder, "fsync", 3600, 2 * MSEC);
-	take_calls(builder, "getrandom", 15, 300);
-	take_calls(builder, "unlinkat", 40, 90 * USEC);
-	take_calls(builder, "pread64", 36000, 50 * USEC);
-	take_calls(builder, "epoll_pwait", 360000, 9 * MSEC);
-	take_calls(builder, "futex", 900, 2 * MSEC);
-	return side_take(builder, 3600);
-}
-
-/* A minute with a slow disk, a missing file, no random numbers and a new call. */
-static struct snapshot *side_after(void)
-{
-	struct builder *builder = builder_make();
-
-	take_calls(builder, "read", 59000, 2 * USEC);
-	take_calls(builder, "write", 5900, 12 * USEC);
-	take_calls(builder, "write", 200, 3 * MSEC);
-	take_calls(builder, "openat", 1200, 4 * USEC);
-	take_errors(builder, "openat", 2400);
-	take_calls(builder, "fstat", 1250, 700);
-	take_calls(builder, "fsync", 66, 48 * MSEC);
-	take_calls(builder, "unlinkat", 1, 90 * USEC);
-	take_calls(builder, "pread64", 1200, 20 * USEC);
-	take_calls(builder, "renameat", 130, 25 * USEC);
-	take_calls(builder, "epoll_pwait", 5000, 10 * MSEC);
-	return side_take(builder, 60);
-}
+/* An hour as it should be; a minute with a slow disk, a missing file, no random numbers, a new call. */
+#define BEFORE                                                                           \
+	"read:3600000x2u/1u write:360000x12u/6u openat:72000x4u/2u openat:360x3u!360 "   \
+	"fstat:72000x700/350 fsync:3600x2m/1m getrandom:15x300/150 unlinkat:40x90u/45u " \
+	"pread64:36000x50u/25u epoll_pwait:360000x9m/4500u futex:900x2m/1m"
+#define AFTER                                                                         \
+	"read:59000x2u/1u write:5900x12u/6u write:200x3m/1500u openat:1200x4u/2u "    \
+	"openat:2400x3u!2400 fstat:1250x700/350 fsync:66x48m/24m unlinkat:1x90u/45u " \
+	"pread64:1200x20u/10u renameat:130x25u/12500 epoll_pwait:5000x10m/5m"
 
 struct fixture {
 	struct snapshot *a, *b;
@@ -76,7 +39,9 @@ struct fixture {
 
 static struct fixture fixture_make(void)
 {
-	struct fixture fixture = { side_before(), side_after(), { .fail_over = 0 } };
+	struct fixture fixture = { side_take(BEFORE, 3600),
+				   side_take(AFTER, 60),
+				   { .fail_over = 0 } };
 
 	fixture.input.a = (struct compare_source){ "baseline monday", fixture.a };
 	fixture.input.b = (struct compare_source){ "now", fixture.b };

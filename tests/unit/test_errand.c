@@ -62,6 +62,19 @@ static void wait_init(struct wait *wait, enum errand_kind kind, uint32_t user)
 	wait->errand.user = user;
 }
 
+static void wait_add(struct errands *errands, struct wait *wait, enum errand_kind kind,
+		     uint32_t user)
+{
+	wait_init(wait, kind, user);
+	errands_add(errands, &wait->errand);
+}
+
+static void waits_remove(struct errands *errands, struct wait *waits, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		errands_remove(errands, &waits[i].errand);
+}
+
 static void turn_end(struct errands *errands, struct wait *wait)
 {
 	struct pollfd end = { .fd = wait->errand.child.pidfd, .events = POLLIN };
@@ -97,8 +110,7 @@ ERRAND_TEST(test_users_take_turns)
 
 	/* Four of one user come before two of another: one at a time, as each has its end. */
 	for (size_t i = 0; i < 6; i++) {
-		wait_init(&waits[i], ERRAND_NAMES, i >= 4);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_NAMES, i >= 4);
 		errands_add(errands, &waits[i].errand);
 	}
 	errands_pause(errands, ERRAND_NAMES, true);
@@ -130,8 +142,7 @@ ERRAND_TEST(test_nobody_takes_all)
 	struct wait waits[14];
 
 	for (size_t i = 0; i < 12; i++) {
-		wait_init(&waits[i], ERRAND_OPEN, 1000);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_OPEN, 1000);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 12), 4);
@@ -149,8 +160,7 @@ ERRAND_TEST(test_nobody_takes_all)
 			assert_true(!waits[i].errand.is_running || !waits[j].errand.is_running ||
 				    waits[i].errand.number != waits[j].errand.number);
 	}
-	for (size_t i = 0; i < 14; i++)
-		errands_remove(errands, &waits[i].errand);
+	waits_remove(errands, waits, 14);
 	assert_true(errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX));
 }
 
@@ -166,8 +176,7 @@ ERRAND_TEST(test_a_queue_that_has_an_end)
 	assert_int_equal(nr, 28);
 	/* The other half is for others. */
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1001));
-	for (size_t i = 0; i < nr; i++)
-		errands_remove(errands, &waits[i].errand);
+	waits_remove(errands, waits, nr);
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
 }
 
@@ -176,8 +185,7 @@ ERRAND_TEST(test_a_deadline)
 {
 	struct wait wait;
 
-	wait_init(&wait, ERRAND_TABLE, 0);
-	errands_add(errands, &wait.errand);
+	wait_add(errands, &wait, ERRAND_TABLE, 0);
 	errands_run(errands);
 	assert_all(wait.errand.is_running, errands_patience_ms(errands) > 0);
 	wait.errand.child.deadline_ns = clock_mono_ns();
@@ -208,8 +216,7 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	pid_t pids[3];
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		wait_init(&waits[i], ERRAND_TABLE, 1000);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_TABLE, 1000);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 5), 3);
@@ -258,8 +265,7 @@ static bool user_hangs(struct errands *errands, uint32_t user, struct wait *wait
 		       size_t *nr_pids)
 {
 	for (size_t i = 0; i < NR_HANGING; i++) {
-		wait_init(&waits[i], ERRAND_TABLE, user);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_TABLE, user);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, NR_HANGING), NR_HANGING);
@@ -288,59 +294,49 @@ static size_t tasks_max(void)
 }
 
 /* All that run and all that are left have room in the service, so that no user takes it from others. */
-TEST(test_as_many_children_as_there_can_be)
+ERRAND_TEST(test_as_many_children_as_there_can_be)
 {
-	struct errands *errands;
 	struct wait left[16][NR_HANGING], running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS];
 	size_t nr_left = 0, nr_users = 0, nr_running;
 	pid_t pids[64];
 
-	assert_int_equal(errands_new(&errands), 0);
 	/* One user has half of the places, and then his errands wait for what they have. */
 	while (user_hangs(errands, 1000, left[nr_users++], pids + nr_left, &nr_left))
 		assert_true(nr_left <= 15);
 	assert_int_equal(nr_left, 18);
 	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
-	for (size_t i = 0; i < NR_HANGING; i++)
-		errands_remove(errands, &left[nr_users - 1][i].errand);
+	waits_remove(errands, left[nr_users - 1], NR_HANGING);
 	nr_left = 16;
 	for (uint32_t user = 1001;
 	     user_hangs(errands, user, left[nr_users++], pids + nr_left, &nr_left); user++)
 		assert_true(nr_left <= 31);
 	assert_int_equal(nr_left, 34);
 	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
-	for (size_t i = 0; i < NR_HANGING; i++)
-		errands_remove(errands, &left[nr_users - 1][i].errand);
+	waits_remove(errands, left[nr_users - 1], NR_HANGING);
 	nr_left = 32;
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
-		wait_init(&running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
-		errands_add(errands, &running[i].errand);
+		wait_add(errands, &running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
 	}
 	run_all(errands);
 	nr_running = count_running(running, ARRAY_SIZE(running));
 	assert_int_equal(nr_running, 23);
 	/* The daemon, and whoever checks its configuration before it is read again. */
 	assert_in_range(tasks_max(), 2 + nr_left + nr_running, 256);
-	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
-		errands_remove(errands, &running[i].errand);
+	waits_remove(errands, running, ARRAY_SIZE(running));
 	for (size_t i = 0; i < nr_left; i++)
 		kill(pids[i], SIGKILL);
-	errands_free(errands);
 }
 
 /* Where no child can be started, one errand at a time tries it, and each has its turn later. */
-TEST(test_no_child_can_be_started)
+ERRAND_TEST(test_no_child_can_be_started)
 {
-	struct errands *errands;
 	struct wait waits[12];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], i % 2 ? ERRAND_TABLE : ERRAND_OPEN, 1000 + (uint32_t)i);
 		waits[i].is_refused = true;
 		errands_add(errands, &waits[i].errand);
 	}
-	begun = 0;
 	errands_run(errands);
 	assert_int_equal(begun, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
@@ -351,9 +347,7 @@ TEST(test_no_child_can_be_started)
 		poll(NULL, 0, errands_patience_ms(errands));
 	run_all(errands);
 	assert_int_equal(count_running(waits, ARRAY_SIZE(waits)), 10);
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
-		errands_remove(errands, &waits[i].errand);
-	errands_free(errands);
+	waits_remove(errands, waits, ARRAY_SIZE(waits));
 }
 
 /* The soonest is the first; of those that are due together it is who came first. */
@@ -381,8 +375,7 @@ ERRAND_TEST(test_cancelled)
 	struct wait wait;
 	pid_t pid;
 
-	wait_init(&wait, ERRAND_TABLE, 0);
-	errands_add(errands, &wait.errand);
+	wait_add(errands, &wait, ERRAND_TABLE, 0);
 	errands_run(errands);
 	pid = wait.errand.child.pid;
 	errands_remove(errands, &wait.errand);

@@ -235,23 +235,6 @@ TEST(test_quantile_of_one)
 	}
 }
 
-TEST(test_quantile_stays_between_extremes)
-{
-	static const uint64_t lows[] = { 0, 64, 112, 4096, 1ULL << 30, 1ULL << 42 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lows); i++) {
-		__cleanup(sample_done) struct sample sample = { .count = 0 };
-
-		sample_add(&sample, lows[i] + 3);
-		for (int j = 0; j < 98; j++)
-			sample_add(&sample, lows[i] + 4);
-		sample_add(&sample, lows[i] + 5);
-		assert_int_equal(sample_quantile(&sample, 1), lows[i] + 5);
-		for (double q = 0; q <= 1; q += 0.01)
-			assert_in_range(sample_quantile(&sample, q), lows[i] + 3, lows[i] + 5);
-	}
-}
-
 TEST(test_quantiles_by_hand)
 {
 	static const struct text_pair cases[] = {

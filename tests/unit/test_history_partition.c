@@ -37,15 +37,12 @@ static void fill(struct history *history, struct host *host, struct expected *al
 	}
 }
 
-static struct expected expected_of(const struct timeline *timeline)
+static void expected_add_all(struct expected *expected, const struct timeline *timeline)
 {
-	struct expected expected = expected_make();
-
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		if (timeline->steps[i].sum)
-			expected_add(&expected, timeline->steps[i].sum);
+			expected_add(expected, timeline->steps[i].sum);
 	}
-	return expected;
 }
 
 /* Any step, any edge inside: the same sum. */
@@ -57,21 +54,16 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 	for (int i = 0; i < 6; i++) {
 		int64_t edge_ns = random_between(&seed, start_ns + 1, end_ns - 1);
 		int64_t step_ns = random_between(&seed, MINUTE, 3 * HOUR);
-		struct expected expected = expected_of(whole), parts = expected_make();
+		struct expected expected = expected_make(), parts = expected_make();
 		__cleanup(timeline_done) struct timeline steps = { 0 }, left = { 0 }, right = { 0 };
 
+		expected_add_all(&expected, whole);
 		ask_must(history, start_ns, end_ns, (uint64_t)step_ns, &steps);
 		expected_check(&expected, &steps);
 		ask_must(history, start_ns, edge_ns, 0, &left);
 		ask_must(history, edge_ns, end_ns, (uint64_t)step_ns, &right);
-		for (size_t j = 0; j < left.nr_steps; j++) {
-			if (left.steps[j].sum)
-				expected_add(&parts, left.steps[j].sum);
-		}
-		for (size_t j = 0; j < right.nr_steps; j++) {
-			if (right.steps[j].sum)
-				expected_add(&parts, right.steps[j].sum);
-		}
+		expected_add_all(&parts, &left);
+		expected_add_all(&parts, &right);
 		expected_check(&parts, &steps);
 	}
 }

@@ -164,8 +164,7 @@ HISTORY_TEST(test_tail_alone, 41)
 	answer_must(history, &question, timeline);
 	assert_int_equal(timeline->nr_steps, 1);
 	expected_check(&expected, timeline);
-	ask_must(history, 0, 0, 0, timeline);
-	assert_int_equal(timeline->nr_steps, 0);
+	ask_has(history, 0, 0, 0, timeline, nr_steps, 0);
 }
 
 /* What an append would refuse would be counted twice. */
@@ -229,8 +228,7 @@ HISTORY_TEST(test_by_call, 43)
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
 
-	for (int i = 0; i < 60; i++)
-		append_some(history, &host, MINUTE, 40);
+	append_minutes(history, &host, 60, 40);
 	check_by_call(history, question, NULL);
 	question.filter = (struct process_filter){ .selectors = &name, .nr_selectors = 1 };
 	check_by_call(history, question, "kind-2");
@@ -262,19 +260,12 @@ HISTORY_TEST(test_too_much, 44)
 /* Before the first interval there is nothing to tell, but for what has gone. */
 HISTORY_TEST(test_steps_before_the_first, 45, .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR })
 {
-	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, timeline);
-	assert_int_equal(timeline->nr_steps, 0);
-	for (int i = 0; i < 6 * 60; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 1);
-
-		append_must(history, interval);
-		if (i)
-			continue;
-		ask_must(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline);
-		assert_int_equal(timeline->nr_steps, 2);
-		assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
-		assert_all(timeline->steps[0].sum, !timeline->steps[1].sum);
-	}
+	ask_has(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, timeline, nr_steps, 0);
+	append_minutes(history, &host, 1, 1);
+	ask_has(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline, nr_steps, 2);
+	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
+	assert_all(timeline->steps[0].sum, !timeline->steps[1].sum);
+	append_minutes(history, &host, 6 * 60 - 1, 1);
 	/* The first hours are a gap by now. */
 	ask_must(history, NEW_YEAR - DAY, 0, HOUR, timeline);
 	assert_int_equal(timeline->gaps[0].reason, GAP_RETIRED);
@@ -286,13 +277,11 @@ HISTORY_TEST(test_steps_before_the_first, 45, .keep_ns = { 10 * MINUTE, HOUR, 2 
 /* A step of a moment is none, unless its end was asked for. */
 HISTORY_TEST(test_short_rest, 46)
 {
-	for (int i = 0; i < 3; i++)
-		append_some(history, &host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
-	ask_must(history, NEW_YEAR, 0, MINUTE, timeline);
-	assert_int_equal(timeline->nr_steps, 2);
+	append_minutes(history, &host, 2, 1);
+	append_some(history, &host, 6 * SECOND - 1, 1);
+	ask_has(history, NEW_YEAR, 0, MINUTE, timeline, nr_steps, 2);
 	assert_has(&timeline->steps[1], covered_ns, MINUTE + 6 * SECOND - 1, end_ns, host.real_ns);
-	ask_must(history, NEW_YEAR, host.real_ns, MINUTE, timeline);
-	assert_int_equal(timeline->nr_steps, 3);
+	ask_has(history, NEW_YEAR, host.real_ns, MINUTE, timeline, nr_steps, 3);
 	ask_must(history, NEW_YEAR, 0, MINUTE - SECOND, timeline);
 	/* The first is covered by the interval that ends in the second; the third is the rest. */
 	assert_int_equal(timeline->nr_steps, 2);
@@ -306,20 +295,14 @@ HISTORY_TEST(test_new_limits, 47)
 	struct history_size before, after;
 
 	host_begin(&host, history);
-	for (int i = 0; i < 200; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
-
-		append_must(history, interval);
-		if (i != 149)
-			continue;
-		assert_int_equal(history_size(history, &before), 0);
-		assert_int_equal(before.intervals[0], 150);
-		history_set_options(history, &less);
-	}
+	append_minutes(history, &host, 150, 2);
+	assert_int_equal(history_size(history, &before), 0);
+	assert_int_equal(before.intervals[0], 150);
+	history_set_options(history, &less);
+	append_minutes(history, &host, 50, 2);
 	assert_int_equal(history_size(history, &after), 0);
 	assert_in_range(after.intervals[0], 20, 40);
 	assert_int_equal(after.first_ns, before.first_ns);
-	ask_must(history, 0, 0, 0, timeline);
-	assert_int_equal(timeline->nr_gaps, 0);
+	ask_has(history, 0, 0, 0, timeline, nr_gaps, 0);
 	assert_int_equal(timeline->steps[0].covered_ns, 200 * MINUTE);
 }

@@ -96,63 +96,6 @@ SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 	assert_has(snapshot->rows[0], pid, 1234, nr_errnos, 2);
 }
 
-/* The same number under two ABIs is two calls. */
-BUILDER_TEST(test_sum_keeps_abis_apart)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	__cleanup(group_list_done) struct group_list sums = { 0 };
-	struct row row;
-
-	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
-		row_init_for(&row, 1, (enum syscall_abi)abi, 3);
-		row_add_calls(&row, 1 + (uint64_t)abi, 100, 0, 0);
-		builder_take_row(builder, &row);
-	}
-	row_init_for(&row, 0, ABI_X86_64, 3);
-	row.calls = row.untimed = 100;
-	builder_take_row(builder, &row);
-	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &sums), 0);
-	assert_int_equal(sums.nr_groups, NR_SYSCALL_ABI);
-	/* Those that found no room belong to the same call. */
-	assert_has(&sums.groups[0].sum, calls, 101, untimed, 100);
-	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++)
-		assert_has(&sums.groups[abi].sum, abi, abi, calls, 1 + abi);
-}
-
-SNAPSHOT_TEST(test_sum_of_nothing, snapshot_make())
-{
-	struct group_list sums = { 0 };
-
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &sums), 0);
-	assert_int_equal(sums.nr_groups, 0);
-	group_list_done(&sums);
-	group_list_done(&sums);
-	assert_null(sums.groups);
-}
-
-/* Threads and first arguments do not keep rows of one call apart. */
-BUILDER_TEST(test_sum_ignores_thread_and_argument)
-{
-	__cleanup(group_list_done) struct group_list list = { 0 };
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct row row;
-
-	for (uint32_t i = 0; i < 4; i++) {
-		row_init_for(&row, 1 + i / 2, ABI_X86_64, 0);
-		row.tid = 10 + i;
-		row.has_arg0 = i % 2;
-		row.arg0 = i;
-		row_add_calls(&row, 1 + i, 100, 0, 0);
-		builder_take_row(builder, &row);
-	}
-	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->nr_rows, 4);
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
-	assert_int_equal(list.nr_groups, 1);
-	assert_int_equal(list.groups[0].sum.calls, 10);
-}
-
 /* --- groups -------------------------------------------------------------------------------------- */
 
 TEST(test_keys)

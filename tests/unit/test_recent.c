@@ -107,41 +107,34 @@ RECENT_TEST(test_ticks_beyond_memory_go, 100000)
 	assert_int_equal(calls_since(recent, 99, 100), 50);
 }
 
-/* While nobody makes room, adding does, before there is twice as much as there may be. */
-TEST(test_memory_is_bounded_between_questions)
+/* How much a difference of 50 calls takes. */
+static size_t part_bytes(enum recent_mark kind)
 {
-	struct recent recent;
-	size_t part;
+	__cleanup(recent_done) struct recent recent;
 
 	recent_init(&recent, 1 << 20);
-	add(&recent, 1, 50, MARK_TICK);
-	part = recent.bytes;
-	recent_done(&recent);
-	recent_init(&recent, part * 5 / 4);
+	add(&recent, 1, 50, kind);
+	return recent.bytes;
+}
+
+/* While nobody makes room, adding does, before there is twice as much as there may be. */
+RECENT_TEST(test_memory_is_bounded_between_questions, part_bytes(MARK_TICK) * 5 / 4)
+{
 	for (unsigned int i = 1; i <= 50; i++) {
-		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_TICK), 0);
-		assert_true(recent.bytes <= 2 * recent.max_bytes);
+		assert_int_equal(recent_add(recent, difference_make(i, 50), MARK_TICK), 0);
+		assert_true(recent->bytes <= 2 * recent->max_bytes);
 	}
-	recent_done(&recent);
 }
 
 /* However much comes at once: as many marks go as there has to be room for. */
-TEST(test_a_large_difference_makes_room)
+RECENT_TEST(test_a_large_difference_makes_room, 25 * part_bytes(MARK_GIVEN))
 {
-	struct recent recent;
-	size_t part;
 
-	recent_init(&recent, 1 << 20);
-	add(&recent, 1, 50, MARK_GIVEN);
-	part = recent.bytes;
-	recent_done(&recent);
-	recent_init(&recent, 25 * part);
 	for (unsigned int i = 1; i <= 50; i++)
-		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_GIVEN), 0);
-	assert_int_equal(recent_add(&recent, difference_make(51, 1000), MARK_GIVEN), 0);
-	assert_true(recent.bytes <= 2 * recent.max_bytes);
-	assert_int_equal(calls_since(&recent, 0, 51), 50 * 50 + 1000);
-	recent_done(&recent);
+		assert_int_equal(recent_add(recent, difference_make(i, 50), MARK_GIVEN), 0);
+	assert_int_equal(recent_add(recent, difference_make(51, 1000), MARK_GIVEN), 0);
+	assert_true(recent->bytes <= 2 * recent->max_bytes);
+	assert_int_equal(calls_since(recent, 0, 51), 50 * 50 + 1000);
 }
 
 RECENT_TEST(test_forgets_all_when_told, 1 << 20)

@@ -108,19 +108,6 @@ BUILDER_TEST(test_find_row)
 	assert_null(snapshot_find_row(empty, &known));
 }
 
-BUILDER_TEST(test_user_time)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
-
-	builder_take_process(builder, 1, "one", 3, 1);
-	builder_take_process(builder, 2, "two", 3, 20);
-	builder_take_process(builder, 3, "three", 5, 5000000000);
-	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_user_ns(snapshot), 5000000021);
-	assert_int_equal(snapshot_user_ns(empty), 0);
-}
-
 SNAPSHOT_TEST(test_oldest, snapshot_make())
 {
 	const uint64_t end_ns = snapshot->end_mono_ns;
@@ -192,14 +179,20 @@ static const char *const keys[] = {
 	"switch_missed",      "lifecycle_missed", "change_missed",   "torn_reads",
 };
 
-TEST(test_texts)
+TEST(test_each_loss)
 {
+	struct losses losses = { 0 };
+
 	assert_int_equal(NR_MODEL_LOSS, ARRAY_SIZE(keys));
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		assert_all(loss_texts[i].name, loss_texts[i].what, loss_texts[i].why);
 		assert_string_equal(loss_texts[i].name, keys[i]);
 		assert_true(loss_texts[i].what[0] && loss_texts[i].why[0]);
+		losses.count[i] = 1ULL << 40;
+		assert_false(losses_none(&losses));
+		losses.count[i] = 0;
 	}
+	assert_true(losses_none(&losses));
 }
 
 TEST(test_calls_missing)
@@ -211,19 +204,6 @@ TEST(test_calls_missing)
 
 		assert_int_equal(loss_texts[i].calls_missing, missing);
 	}
-}
-
-TEST(test_none)
-{
-	struct losses losses = { 0 };
-
-	assert_true(losses_none(&losses));
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		losses.count[i] = 1ULL << 40;
-		assert_false(losses_none(&losses));
-		losses.count[i] = 0;
-	}
-	assert_true(losses_none(&losses));
 }
 
 TEST(test_merge_and_subtract)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
+/* The table of truss -c, laid out as that of illumos, and the trust lines below it. */
 #include "scenarios.h"
 
-#include "model/group.h"
-#include "report/label.h"
 #include "report/report.h"
 
 /* Rows of an interval may show what the losses of the one before tell of. */
@@ -29,79 +27,6 @@ TEST(test_trust_is_in_every_table)
 		assert_int_equal(trust[strlen(trust) - 1], '\n');
 		assert_true(!strncmp(trust, "exact: no call is missing\n", 26) ==
 			    losses_none(&snapshot->losses));
-	}
-}
-
-/* As truss prints a time: five columns of whole seconds, blank when there are none. */
-static void illumos_time(uint64_t ns, FILE *out)
-{
-	unsigned long seconds = ns / 1000000000, nanoseconds = ns % 1000000000;
-
-	if (seconds)
-		fprintf(out, "%5lu", seconds);
-	else
-		fprintf(out, "     ");
-	fprintf(out, ".%3.3ld", (long)nanoseconds / 1000000);
-}
-
-/* The report of illumos truss, format by format; names are cut, so none may be too long. */
-static void illumos_report(const struct snapshot *snapshot, FILE *out)
-{
-	__cleanup(group_list_done) struct group_list list = { 0 };
-	uint64_t cpu_ns = 0;
-	long calls = 0, errors = 0;
-
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
-	fprintf(out, "\nsyscall               seconds   calls  errors\n");
-	for (size_t i = 0; i < list.nr_groups; i++) {
-		const struct row *row = &list.groups[i].sum;
-		char label[ROW_LABEL_MAX];
-
-		if (!row->calls)
-			continue;
-		row_label(row, label, sizeof(label));
-		assert_in_range(strlen(label), 1, 19);
-		fprintf(out, "%-19.19s ", label);
-		illumos_time(row->wall_ns - row->off_ns, out);
-		fprintf(out, " %7ld", (long)row->calls);
-		if (row->errors)
-			fprintf(out, " %7ld", (long)row->errors);
-		fprintf(out, "\n");
-		cpu_ns += row->wall_ns - row->off_ns;
-		calls += (long)row->calls;
-		errors += (long)row->errors;
-	}
-	fprintf(out, "                     --------  ------   ----\n");
-	fprintf(out, "sys totals:         ");
-	illumos_time(cpu_ns, out);
-	fprintf(out, " %7ld %6ld\n", calls, errors);
-	fprintf(out, "usr time:           ");
-	illumos_time(snapshot_user_ns(snapshot), out);
-	fprintf(out, "\nelapsed:            ");
-	illumos_time(snapshot->elapsed_ns, out);
-	fprintf(out, "\n");
-}
-
-static int report_as_illumos(const struct snapshot *snapshot, FILE *out)
-{
-	illumos_report(snapshot, out);
-	return report_trust(snapshot, out);
-}
-
-TEST(test_layout_is_that_of_illumos)
-{
-	static const char *const names[] = {
-		"ordinary", "empty",     "foreign", "unknown", "overflow",
-		"losses",   "in_flight", "untimed", "big",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct scenario *scenario = scenario_find(names[i]);
-		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
-		__cleanup(freep) char *got = render(report_truss, snapshot);
-		__cleanup(freep) char *expected = render(report_as_illumos, snapshot);
-
-		assert_string_equal(got, expected);
 	}
 }
 
