@@ -37,13 +37,17 @@ static inline struct debug_files debug_file(int fd)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-static inline int worker_unwind(int fd, struct elf_unwind **ret)
+static inline int worker_ask(const struct elf_question *question, struct elf_unwind **ret)
 {
-	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
 	struct child child;
-	int err = elf_worker_start(&question, &child);
+	int err = elf_worker_start(question, &child);
 
 	return err ? err : elf_worker_unwind(&child, ret);
+}
+
+static inline int worker_unwind(int fd, struct elf_unwind **ret)
+{
+	return worker_ask(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, ret);
 }
 
 static inline int worker_functions(enum elf_question_kind kind, int fd,
@@ -137,7 +141,6 @@ static inline struct bytes fixture_bytes(const char *name)
 	assert_int_equal(fstat(fd, &status), 0);
 	bytes.size = status.st_size;
 	bytes.data = malloc(bytes.size);
-	assert_non_null(bytes.data);
 	assert_int_equal(read(fd, bytes.data, bytes.size), bytes.size);
 	return bytes;
 }

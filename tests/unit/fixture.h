@@ -264,7 +264,6 @@ static inline void builder_take_in_flight(struct builder *builder, uint32_t pid,
 static inline void names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
 {
 	*names = reallocarray(*names, *count + 1, sizeof(**names));
-	assert_non_null(*names);
 	(*names)[*count] = (struct id_name){ id, strdup(name) };
 	assert_non_null((*names)[(*count)++].name);
 }
@@ -328,7 +327,6 @@ static inline FILE *text_open(struct text_stream *stream)
 {
 	stream->text = NULL;
 	stream->out = open_memstream(&stream->text, &stream->size);
-	assert_non_null(stream->out);
 	return stream->out;
 }
 

@@ -283,6 +283,13 @@ static inline void settle(struct service *s)
 		wait_and_go_on(s);
 }
 
+/* Members of the counts have these values: assert_counts(s, waiting, 0, failed, 1). */
+#define assert_counts(s, ...)                                    \
+	do {                                                     \
+		const struct name_counts counts_ = counts_of(s); \
+		assert_has(&counts_, __VA_ARGS__);               \
+	} while (0)
+
 static inline struct name_counts counts_of(const struct service *s)
 {
 	struct name_counts counts;

@@ -86,7 +86,7 @@ static inline void calls_read(struct builder *builder, uint32_t pid, const char 
 		uint64_t numbers[3] = { 0 }; /* count, wall, off */
 		char *at = word + strcspn(word, ":");
 
-		for (size_t i = 0; i < 3 && strchr(":x/", *at); i++) {
+		for (size_t i = 0; i < 3 && *at && strchr(":x/", *at); i++) {
 			*at = '\0';
 			numbers[i] = strtoull(at + 1, &at, 10);
 			if (*at == 'u' || *at == 'm')

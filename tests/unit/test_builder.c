@@ -115,22 +115,6 @@ TEST(test_merge)
 	rows_done(rows, NR_ROWS);
 }
 
-TEST(test_merge_of_nothing)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *a = builder_make(), *b = builder_make();
-	__cleanup(row_done) struct row row;
-
-	assert_int_equal(builder_merge(a, b), 0);
-	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
-	assert_int_equal(builder_add_row(b, &row), 0);
-	assert_int_equal(builder_merge(a, b), 0);
-	builder_free(b);
-	snapshot = snapshot_take(a);
-	assert_int_equal(snapshot->nr_rows, 1);
-	assert_row_equal(snapshot->rows[0], &row);
-}
-
 BUILDER_TEST(test_many_rows)
 {
 	enum { PROCESSES = 100, CALLS = 100 };
@@ -230,23 +214,6 @@ TEST(test_finish_empties)
 	assert_int_equal(second->rows[0]->calls, 1);
 	assert_int_equal(second->processes[0].user_ns, 1);
 	assert_snapshot_equal(second, third);
-}
-
-/* The caller's row stays the caller's. */
-BUILDER_TEST(test_rows_are_copied)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct row row;
-
-	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
-	row_add_errors(&row, EPERM, 1);
-	assert_int_equal(builder_add_row(builder, &row), 0);
-	row.calls = 100;
-	row.errnos[0].count = 100;
-	row_done(&row);
-	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->rows[0]->calls, 1);
-	assert_int_equal(snapshot->rows[0]->errnos[0].count, 1);
 }
 
 /* A row that is moved leaves an empty one behind. */

@@ -148,24 +148,6 @@ TEST(test_merge)
 	}
 }
 
-TEST(test_copy_is_independent)
-{
-	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 }, none = { 0 };
-	struct plain plain = { { 0 } };
-	uint64_t seed = 16;
-
-	hist_add_random(&a, &seed);
-	plain_add(&plain, &a);
-	assert_int_equal(hist_merge(&b, &a), 0);
-	assert_hist_is(&b, &plain);
-	assert_int_equal(hist_add(&a, 7, 1), 0);
-	assert_hist_is(&b, &plain);
-	hist_done(&a);
-	assert_hist_is(&b, &plain);
-	assert_int_equal(hist_merge(&none, &a), 0);
-	assert_int_equal(hist_total(&none), 0);
-}
-
 TEST(test_subtract_undoes_merge)
 {
 	uint64_t seed = 4;

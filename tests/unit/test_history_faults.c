@@ -121,8 +121,8 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 	aside = history_set_aside(history);
 	assert_non_null(aside);
 	host.real_ns += HOUR;
-	assert_true(history_ask(history, &question, &timeline, &d) < 0);
-	assert_non_null(strstr(d.text, "no new one can be made yet"));
+	assert_all(history_ask(history, &question, &timeline, &d) < 0,
+		   strstr(d.text, "no new one can be made yet"));
 	lost = host_pass(&host, MINUTE, 5);
 	must_fail(history_append(history, lost, &d), -ENOSPC, "the disk is full");
 	disk.is_full = false;

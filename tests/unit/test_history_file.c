@@ -169,7 +169,6 @@ TEST(test_histogram)
 			struct hist part __cleanup(hist_done) = { 0 };
 			uint8_t *bytes = malloc(size + 1);
 
-			assert_non_null(bytes);
 			memcpy(bytes, blob.bytes, size);
 			bytes = realloc(bytes, size ?: 1);
 			blob_to_hist(bytes, size, &part);

@@ -117,14 +117,6 @@ SERVER_TEST(test_one_request)
 	assert_int_equal(fixture->asked, 1);
 }
 
-/* A bad request says nothing of the next. */
-SERVER_TEST(test_malformed_then_good)
-{
-	assert_int_equal(raw_ask(fixture, "GET http://a/ HTTP/1.1\r\n" HOST "\r\n"), 400);
-	assert_int_equal(raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE), 200);
-	assert_counted(fixture, malformed, 1);
-}
-
 /* --- what is refused -------------------------------------------------------------------------- */
 
 /* The library refuses some of these itself, the newer it is the more, with a status of its own. */

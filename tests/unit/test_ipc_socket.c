@@ -12,6 +12,15 @@ static int listen_on(const char *path, struct diag *d)
 	return socket_listen_unix(path, getegid(), d);
 }
 
+static int listen_must(const char *path)
+{
+	int fd = listen_on(path, &d);
+
+	if (fd < 0)
+		fail_msg("%s", d.text);
+	return fd;
+}
+
 /* Whatever the umask is. */
 FOLDER_TEST(test_mode)
 {
@@ -65,8 +74,7 @@ FOLDER_TEST(test_dead_replaced)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(access(fixture->path, F_OK), 0);
-	fd = listen_on(fixture->path, &d);
-	assert_true(fd >= 0);
+	fd = listen_must(fixture->path);
 	closep(&(int){ raw_connect(fixture->path) });
 	close(fd);
 }
@@ -113,8 +121,7 @@ FOLDER_TEST(test_link_kept)
 	sprintf(other, "%s/other", fixture->folder);
 	for (int i = 0; i < 2; i++) {
 		if (!i) {
-			fd = listen_on(other, &d);
-			assert_true(fd >= 0);
+			fd = listen_must(other);
 			close(fd);
 		}
 		assert_int_equal(symlink(other, fixture->path), 0);

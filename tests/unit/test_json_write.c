@@ -139,7 +139,6 @@ WRITING_TEST(test_sizes)
 	char *bytes = malloc(length + 1);
 	struct json_writer *to = &w->to;
 
-	assert_non_null(bytes);
 	memset(bytes, 'x', length);
 	bytes[length] = '\0';
 	json_put_text(to, NULL, bytes);
@@ -212,7 +211,6 @@ static char *text_read_back(const char *bytes, size_t size)
 	json = json_loads(line, JSON_DECODE_ANY, NULL);
 	assert_non_null(json);
 	got = strdup(json_string_value(json));
-	assert_non_null(got);
 	json_decref(json);
 	free(line);
 	return got;
@@ -224,7 +222,6 @@ static void escape_check(const char *bytes, size_t size, const char *expected)
 	__cleanup(freep) char *in = malloc(size ? size : 1);
 	__cleanup(freep) char *out = NULL;
 
-	assert_non_null(in);
 	memcpy(in, bytes, size);
 	out = text_read_back(in, size);
 	assert_string_equal(out, expected);

@@ -1,11 +1,104 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
- * calls, over random histories.
+ * calls, over random histories; which processes have series of their own.
  */
-#include "metrics_fixture.h"
+#include "tables.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
+
+#include "metrics/metrics.h"
+
+static const struct daemon_status self_of_tests = {
+	.tables = { { "tasks", 12, 1536, 0, 0 }, { "rows", 345, 40000, 0, 0 } },
+	.nr_tables = 2,
+	.budget_step = 1,
+	.has_call_ns = true,
+	.programs_ns = 1234567890,
+	.has_history = true,
+	.history_bytes = 8192,
+	.history_appended = 6,
+	.history_failed = 1,
+	.scrapes = 3,
+	.scrape_ns = 1500000,
+	.start_ns = 1769903998000000000,
+	.own_cpu_ns = 70000000,
+	.resident_bytes = 9437184,
+};
+
+static struct metrics *metrics_make(const struct metrics_options *options)
+{
+	struct metrics *metrics;
+
+	assert_int_equal(metrics_new(options, &metrics), 0);
+	return metrics;
+}
+
+/* Begins a test of metrics with these options. */
+#define METRICS_TEST(name, ...)                                                            \
+	static void name##_of(struct metrics *metrics, struct builder *builder);           \
+	TEST(name)                                                                         \
+	{                                                                                  \
+		const struct metrics_options options = { __VA_ARGS__ };                    \
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options); \
+		name##_of(metrics, builder_make());                                        \
+	}                                                                                  \
+	static void name##_of(struct metrics *metrics, struct builder *builder)
+
+static void metrics_take(struct metrics *metrics, struct snapshot *interval)
+{
+	assert_int_equal(metrics_add(metrics, interval), 0);
+	snapshot_free(interval);
+}
+
+/* A scrape after that interval, which the builder has. */
+#define metrics_scrape(metrics, builder)                       \
+	({                                                     \
+		metrics_take(metrics, snapshot_take(builder)); \
+		metrics_render(metrics, METRICS_OPENMETRICS);  \
+	})
+
+static char *metrics_render(const struct metrics *metrics, enum metrics_format format)
+{
+	return render(metrics_write, metrics, &self_of_tests, format);
+}
+
+/* Value of a series, as written; NULL when there is none. */
+static const char *series_find(const char *text, const char *series)
+{
+	size_t length = strlen(series);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, series, length) && at[length] == ' ')
+			return at + length + 1;
+	}
+	return NULL;
+}
+
+static uint64_t series_value(const char *text, const char *series)
+{
+	const char *value = series_find(text, series);
+
+	if (!value)
+		fprintf(stderr, "no %s in:\n%s", series, text);
+	assert_non_null(value);
+	return strtoull(value, NULL, 10);
+}
+
+/* Sum over all series of a name. */
+static uint64_t series_sum(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	uint64_t sum = 0;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, length) && at[length] == '{')
+			sum += strtoull(strstr(at, "} ") + 2, NULL, 10);
+	}
+	return sum;
+}
 
 /* --- golden files --- */
 
@@ -359,4 +452,232 @@ TEST(test_failing_stream)
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 
 	assert_full(metrics_write, metrics, &self_of_tests, METRICS_OPENMETRICS);
+}
+
+/* --- series of their own ------------------------------------------------------------------------- */
+
+/* --- limits --- */
+
+/* So many calls of one program, at a moment. */
+static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
+{
+	builder_take_process(builder, pid, comm, strlen(comm), 0);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
+}
+
+static struct snapshot *interval_at(struct builder *builder, uint64_t second)
+{
+	struct snapshot *interval = snapshot_take(builder);
+
+	interval->end_mono_ns = second * SEC;
+	return interval;
+}
+
+static uint64_t comm_calls(const char *text, const char *comm)
+{
+	char series[128];
+	const char *value;
+
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"%s\",syscall=\"read\"}",
+		 comm);
+	value = series_find(text, series);
+	return value ? strtoull(value, NULL, 10) : UINT64_MAX;
+}
+
+static void scrape_check(const struct metrics *metrics, const char *const *comms,
+			 const uint64_t *calls, size_t count)
+{
+	__cleanup(freep) char *text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(comm_calls(text, comms[i]), calls[i]);
+}
+
+/* Who comes first keeps its place; who follows has series only of what it does from then on. */
+METRICS_TEST(test_places, .group = METRICS_BY_COMM, .top = 2)
+{
+	static const char *const comms[] = { "busy", "idle", "late", "other" };
+
+	program_add(builder, 1, "idle", 10);
+	program_add(builder, 2, "late", 9);
+	program_add(builder, 3, "busy", 50);
+	metrics_take(metrics, interval_at(builder, 100));
+	scrape_check(metrics, comms, (const uint64_t[]){ 50, 10, UINT64_MAX, 9 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 1000);
+	program_add(builder, 3, "busy", 1);
+	metrics_take(metrics, interval_at(builder, 399));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1009 }, 4);
+	/* For five minutes to the second nothing was seen of idle: it stays until they are over. */
+	builder = builder_make();
+	program_add(builder, 2, "late", 1);
+	metrics_take(metrics, interval_at(builder, 400));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1010 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 5);
+	metrics_take(metrics, interval_at(builder, 401));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, UINT64_MAX, 5, 1010 }, 4);
+}
+
+/* A living process keeps the place of its group, whether it makes calls or not. */
+TEST(test_quiet_process)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	static const char *const comms[] = { "quiet" };
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct builder *builder = builder_make();
+
+		if (i)
+			builder_take_process(builder, 1, "quiet", 5, 0);
+		else
+			program_add(builder, 1, "quiet", 7);
+		metrics_take(metrics, interval_at(builder, 1000 * (i + 1)));
+		scrape_check(metrics, comms, (const uint64_t[]){ 7 }, 1);
+	}
+}
+
+/* One that tries many calls and errors uses up its share, not that of the others. */
+BUILDERS_TEST(test_cap)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL, *later = NULL;
+	char most[SYSCALL_NAME_MAX], series[128];
+	uint64_t calls = 0;
+	struct row row;
+
+	builder_take_process(before, 1, "greedy", 6, 0);
+	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
+		row_init_for(&row, 1, ABI_OF_TESTS, nr);
+		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
+		for (int err = 1; err < 130; err++)
+			row_add_errors(&row, err, 1);
+		calls += row.calls;
+		builder_take_row(before, &row);
+	}
+	metrics_take(metrics, snapshot_take(before));
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
+	assert_all(series_value(text, "bpftruss_series_dropped_total") > 0,
+		   series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				      "syscall=\"other\"}") > calls / 2,
+		   count_of(text, "comm=\"greedy\"") <= 100);
+	/* What it does most has room. */
+	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
+		 most);
+	assert_int_equal(series_value(text, series), 1000);
+	program_add(after, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(after));
+	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(comm_calls(later, "modest"), 3);
+	/* Nothing more was refused. */
+	assert_int_equal(series_value(later, "bpftruss_series_dropped_total"),
+			 series_value(text, "bpftruss_series_dropped_total"));
+}
+
+/* --- names --- */
+
+METRICS_TEST(test_reserved_names, .group = METRICS_BY_COMM)
+{
+	static const char *const names[] = { "other", "total", "unattributed", "" };
+	__cleanup(freep) char *text = NULL;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
+		program_add(builder, i + 1, names[i], 1ULL << i);
+	text = metrics_scrape(metrics, builder);
+	assert_int_equal(comm_calls(text, "other"), 15);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Names that are told apart by bytes but look alike in a label share its series. */
+METRICS_TEST(test_equal_labels, .group = METRICS_BY_COMM)
+{
+	__cleanup(freep) char *text = NULL;
+
+	program_add(builder, 1, "\xff", 1);
+	program_add(builder, 2, "\\xff", 2);
+	text = metrics_scrape(metrics, builder);
+	assert_int_equal(comm_calls(text, "\\\\xff"), 3);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Numbers that no kernel knows, and errors that none has, make no series each. */
+METRICS_TEST(test_made_up_numbers, .group = METRICS_BY_COMM)
+{
+	__cleanup(freep) char *text = NULL;
+
+	builder_take_process(builder, 1, "odd", 3, 0);
+	for (int nr = 5000; nr < 5100; nr++) {
+		struct row row;
+
+		row_init_for(&row, 1, nr % 2 ? ABI_OF_TESTS : ABI_I386, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		row_add_errors(&row, nr - 2000, 1);
+		builder_take_row(builder, &row);
+	}
+	text = metrics_scrape(metrics, builder);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{comm=\"odd\","
+					    "syscall=\"unknown\"}"),
+			 100);
+	assert_int_equal(series_value(text, "bpftruss_syscall_errors_total{comm=\"odd\","
+					    "syscall=\"unknown\",errno=\"other\"}"),
+			 100);
+}
+
+/* --- one number, several processes --- */
+
+/* A process of pid 9 that started at its number, which is still there unless it is the first. */
+static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, bool ended)
+{
+	struct process process = process_make(9, start == 1 ? "old" : "new", 3);
+	struct row row;
+
+	row_init_calls(&row, 9, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
+	process.boot_ns = row.boot_ns = 1000 * start;
+	process.ended_ns = ended ? 2000 : 0;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	builder_take_row(builder, &row);
+}
+
+#define INFO(comm) "bpftruss_target_info{pid=\"9\",comm=\"" comm "\",unit=\"-\"}"
+
+TEST(test_pids)
+{
+	const struct metrics_options by_pid = { .group = METRICS_BY_PID };
+	static const struct {
+		uint64_t ended, first, second; /* the processes of each interval */
+		uint64_t calls, all, retired;
+		const char *info;
+	} cases[] = {
+		/* A number that comes again is another process: it begins anew. */
+		{ 0, 1, 2, 3, 3, 100, INFO("new") },
+		/* A process that stays is one target, however often it is read. */
+		{ 0, 1, 1, 103, 103, 0, INFO("old") },
+		/* Two of one pid in one interval: the series are of the later one, which may go on. */
+		{ 1, 2, 2, 6, 106, 0, INFO("new") },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+		struct builder *first = builder_make(), *second = builder_make();
+		__cleanup(freep) char *text = NULL;
+
+		if (cases[i].ended)
+			pid_add(first, cases[i].ended, 100, true);
+		pid_add(first, cases[i].first, cases[i].ended ? 3 : 100, false);
+		pid_add(second, cases[i].second, 3, false);
+		metrics_take(metrics, interval_at(first, 10));
+		metrics_take(metrics, interval_at(second, 20));
+		text = metrics_render(metrics, METRICS_OPENMETRICS);
+		assert_int_equal(
+			series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			cases[i].calls);
+		assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), cases[i].all);
+		assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"),
+				 cases[i].retired);
+		assert_int_equal(series_value(text, cases[i].info), 1);
+	}
 }

@@ -153,7 +153,6 @@ RECENT_TEST(test_idle_processes_take_no_memory, 8 << 20)
 
 		difference->processes = reallocarray(difference->processes, count + 2,
 						     sizeof(*difference->processes));
-		assert_non_null(difference->processes);
 		for (size_t j = 0; j < count; j++) {
 			difference->processes[2 + j] =
 				(struct process){ .pid = 1000 + j, .cgroup_id = 7 + j };

@@ -33,9 +33,7 @@ static void settle_patiently(struct service *s)
 /* Nothing has failed for good: what comes late, comes. */
 SERVICE_TEST(test_failures_are_forgiven, 0, "crash")
 {
-	const struct stack *stack;
-
-	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	const struct stack *stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
 	settle(s);
 	assert_null(stack->frames[0].symbol);
 	s->files.fixtures[2] = "plain";
@@ -114,8 +112,7 @@ SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 	go_on(s);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	while (!s->files.dropped) {
-		assert_false(names_are_done(s->names));
-		assert_null(stack->frames[0].symbol);
+		assert_all(!names_are_done(s->names), !stack->frames[0].symbol);
 		wait_and_go_on(s);
 	}
 	assert_int_equal(s->files.opened, 1);
@@ -138,8 +135,7 @@ SERVICE_TEST(test_a_file_that_kills_workers, 0, "crash", "plain")
 	assert_frame(&stack->frames[0], "crash", NULL, 0x10);
 	assert_int_equal(s->files.opened, 2);
 	/* It may have been chance: it waits to be tried again, but not now. */
-	assert_int_equal(counts_of(s).waiting, 1);
-	assert_int_equal(counts_of(s).failed, 0);
+	assert_counts(s, waiting, 1, failed, 0);
 	add_one(s, frame_of(2, 0x20));
 	settle(s);
 	assert_int_equal(s->files.opened, 2);
@@ -200,8 +196,7 @@ SERVICE_TEST(test_places_make_room, 0, "plain", "plain", "plain")
 	stack = add_one(s, frame_of(2, main_at + 4));
 	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(counts_of(s).refused, refused);
-	assert_int_equal(counts_of(s).places, MAX_PLACES / 2);
+	assert_counts(s, refused, refused, places, MAX_PLACES / 2);
 	/* A third user comes when all is full. */
 	s->uid = 1000;
 	add_places(s, 3, 1 << 20, MAX_PLACES / 2);
@@ -211,8 +206,7 @@ SERVICE_TEST(test_places_make_room, 0, "plain", "plain", "plain")
 	stack = add_one(s, frame_of(4, main_at + 4));
 	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(counts_of(s).refused, refused);
-	assert_int_equal(counts_of(s).places, MAX_PLACES);
+	assert_counts(s, refused, refused, places, MAX_PLACES);
 }
 
 /* A name that nobody can tell is not waited for for ever: it would take the room of all others. */

@@ -36,8 +36,7 @@ SERVICE_TEST(test_names_follow, 0, "plain", "cxx")
 	assert_frame(&stack->frames[0], "plain", "main", 5);
 	assert_frame(&stack->frames[1], "plain", "main", 0);
 	assert_frame(&stack->frames[2], "plain", "sample_hidden", 9);
-	assert_int_equal(counts_of(s).waiting, 0);
-	assert_int_equal(counts_of(s).failed, 0);
+	assert_counts(s, waiting, 0, failed, 0);
 	/* A known place is not asked for again. */
 	next = add(s, frames, 2);
 	assert_frame(&next->frames[0], "plain", "main", 5);
@@ -66,9 +65,7 @@ SERVICE_TEST(test_another_file_is_not_the_file, 0, "plain")
 
 SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plain")
 {
-	const struct stack *stack;
-
-	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
+	const struct stack *stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
 	while (!stack->frames[0].symbol) {
 		assert_true(patience_of(s) >= 0);
 		wait_and_go_on(s);
@@ -80,14 +77,11 @@ SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plai
 SERVICE_TEST(test_what_is_no_symbol_stays_a_place, 0, "stripped")
 {
 	uint64_t at = offset_of("stripped", "stripped.debug", "main");
-	const struct stack *stack;
-
-	stack = add_one(s, frame_of(2, at + 4));
+	const struct stack *stack = add_one(s, frame_of(2, at + 4));
 	settle(s);
 	assert_null(stack->frames[0].symbol);
 	assert_string_equal(stack->frames[0].module, "stripped");
-	assert_int_equal(counts_of(s).failed, 0);
-	assert_int_equal(counts_of(s).waiting, 0);
+	assert_counts(s, failed, 0, waiting, 0);
 	/* It is known that nothing is known. */
 	add_one(s, frame_of(2, at + 4));
 	settle(s);
@@ -121,8 +115,7 @@ SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 	stack = add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
 	settle(s);
 	assert_null(stack->frames[0].symbol);
-	assert_int_equal(counts_of(s).failed, 1);
-	assert_int_equal(counts_of(s).waiting, 0);
+	assert_counts(s, failed, 1, waiting, 0);
 	add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
 	settle(s);
 	remove_root(root);

@@ -304,18 +304,6 @@ TEST(test_all_errors)
 
 /* --- strace ----------------------------------------------------------------------------------- */
 
-static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,
-		       uint64_t errors)
-{
-	struct row row;
-
-	row_init_calls(&row, 1, ABI_OF_TESTS, name, calls, cpu_ns / calls, 0, 0);
-	row.wall_ns = cpu_ns;
-	if (errors)
-		row_add_errors(&row, ENOENT, errors);
-	builder_take_row(builder, &row);
-}
-
 /* What strace 6.1 wrote for these numbers, but for the names. */
 BUILDER_TEST(test_strace_by_hand)
 {
@@ -330,9 +318,8 @@ BUILDER_TEST(test_strace_by_hand)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 
-	take_calls(builder, "openat", 39, 19000, 19);
-	take_calls(builder, "write", 4, 11000, 0);
-	take_calls(builder, "close", 22, 5000, 0);
+	calls_read(builder, 1,
+		   "openat:1x19u!19 openat:38x0 write:1x11u write:3x0 close:1x5u close:21x0");
 	snapshot = snapshot_take(builder);
 	text = render(report_strace, snapshot);
 	assert_string_equal(text, expected);
@@ -354,7 +341,7 @@ TEST(test_strace_name_column)
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
 
-		take_calls(builder, names[i].given, 1, 0, 0);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, names[i].given, 1, 0, 0, 0);
 		snapshot = snapshot_take(builder);
 		text = render(report_strace, snapshot);
 		assert_non_null(strstr(text, names[i].expected));

@@ -32,7 +32,6 @@ static void step_add(struct timeline *timeline, int64_t start, int64_t end, uint
 
 	timeline->steps =
 		reallocarray(timeline->steps, timeline->nr_steps + 1, sizeof(*timeline->steps));
-	assert_non_null(timeline->steps);
 	step = &timeline->steps[timeline->nr_steps++];
 	*step = (struct timeline_step){
 		.start_ns = (TIMELINE_FROM + start) * (int64_t)SEC,
@@ -46,7 +45,6 @@ static void gap_add(struct timeline *timeline, int64_t start, int64_t end, enum 
 {
 	timeline->gaps =
 		reallocarray(timeline->gaps, timeline->nr_gaps + 1, sizeof(*timeline->gaps));
-	assert_non_null(timeline->gaps);
 	timeline->gaps[timeline->nr_gaps++] = (struct timeline_gap){
 		.start_ns = (TIMELINE_FROM + start) * (int64_t)SEC,
 		.end_ns = (TIMELINE_FROM + end) * (int64_t)SEC,

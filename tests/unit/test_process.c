@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what a copy of this process brings home. */
+/* What a copy of this process brings home, and when a process has ended: when its last thread has. */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "base/child.h"
+#include "base/process.h"
 
 static void assert_no_children(void)
 {
@@ -139,4 +142,70 @@ TEST(test_a_copy_has_no_descriptors_but_its_own)
 	assert_int_equal(answer.numbers[2], 1);
 	close(two.kept);
 	close(two.other);
+}
+
+/* --- ends ---------------------------------------------------------------------------------------- */
+
+TEST(test_a_living_process_has_not_ended)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_all(!process_has_ended(getpid()), !process_has_ended(child));
+	kill(child, SIGSTOP);
+	waitpid(child, NULL, WUNTRACED);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+TEST(test_a_zombie_has_ended_and_so_has_one_that_is_gone)
+{
+	pid_t child = fork();
+	siginfo_t info;
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_true(process_has_ended(child));
+	waitpid(child, NULL, 0);
+	assert_true(process_has_ended(child));
+}
+
+static void *live_on(void *end)
+{
+	if (write(*(int *)end, "x", 1) == 1)
+		pause();
+	return NULL;
+}
+
+/* Its first thread is a zombie then. */
+TEST(test_a_process_whose_first_thread_has_ended_has_not)
+{
+	int ends[2];
+	pthread_t thread;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		pthread_create(&thread, NULL, live_on, &ends[1]);
+		syscall(SYS_exit, 0);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST(test_no_process_at_all_is_an_open_question)
+{
+	/* The kernel says EINVAL, not that it is gone. */
+	assert_all(!process_has_ended(0), !process_has_ended(-1));
 }
