@@ -7,6 +7,8 @@
 
 #include "report/report.h"
 
+static const struct table_options plain;
+
 static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
 			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
 {

@@ -53,7 +53,6 @@ TEST(test_sound)
 /* At most 20 rows; what is left out is said. */
 BUILDER_TEST(test_many_rows)
 {
-	const struct table_options options = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 	struct row row;
@@ -64,7 +63,7 @@ BUILDER_TEST(test_many_rows)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	text = render(report_chart, snapshot, &options);
+	text = render(report_chart, snapshot, &plain);
 	xml_check(text);
 	bounds_check(text);
 	assert_int_equal(count_of(text, "<g>"), 20);
@@ -76,7 +75,6 @@ BUILDER_TEST(test_many_rows)
 TEST(test_extremes)
 {
 	static const uint64_t times[] = { 0, 1, 9, 10, 999999999, 1ULL << 42, UINT64_MAX / 4 };
-	const struct table_options options = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -87,7 +85,7 @@ TEST(test_extremes)
 		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[0], 0, 0);
 		builder_take_untimed(builder, 1, ABI_OF_TESTS, "write", UINT64_MAX / 2);
 		snapshot = snapshot_take(builder);
-		text = render(report_chart, snapshot, &options);
+		text = render(report_chart, snapshot, &plain);
 		xml_check(text);
 		bounds_check(text);
 	}

@@ -244,7 +244,7 @@ COMPARED_TEST(test_regressions, FINE, REGRESSED)
 		{ "fstat", { 0 } }, /* negligible */
 		{ "openat", { [REGRESSION_ERRORS] = INFINITY } },
 	};
-	const struct row_test working = { row_is_working, &(struct table_options){ 0 } };
+	const struct row_test working = { row_is_working, &plain };
 	/* A rise by 50% is none beyond 50%. */
 	const struct regression_rule lax = { .limit = 0.5 };
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
@@ -285,7 +285,7 @@ COMPARED_TEST(test_time_regression, "read:100000x2u", 5, "read:99100x2u read:900
 /* Calls that wait are judged by their number only. */
 COMPARED_TEST(test_waiting_regression, FINE, REGRESSED)
 {
-	const struct row_test waiting = { row_is_waiting, &(struct table_options){ 0 } };
+	const struct row_test waiting = { row_is_waiting, &plain };
 	const struct regression_rule rule = { .limit = 0.2, .waiting = true };
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;

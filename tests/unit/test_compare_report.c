@@ -142,9 +142,8 @@ TEST(test_json)
 /* Every group is in the object, and the sums are those of the groups. */
 TEST(test_json_sums)
 {
-	const struct table_options options = { 0 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
-	__cleanup(freep) char *text = render(comparison_write, &fixture.input, &options, true);
+	__cleanup(freep) char *text = render(comparison_write, &fixture.input, &plain, true);
 	json_t *json = json_loads(text, 0, NULL), *group;
 	json_int_t calls[2] = { 0 }, expected[2];
 	size_t i;
@@ -219,11 +218,10 @@ TEST(test_failed)
 
 TEST(test_failing_stream)
 {
-	const struct table_options options = { 0 };
 	__cleanup(compare_view_done) struct compare_view view = { .groups = 0 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 
-	assert_int_equal(compare_view_make(&fixture.input, &options, &view), 0);
-	assert_full(report_comparison, &fixture.input, &view, &options);
+	assert_int_equal(compare_view_make(&fixture.input, &plain, &view), 0);
+	assert_full(report_comparison, &fixture.input, &view, &plain);
 	assert_full(report_comparison_json, &fixture.input, &view);
 }

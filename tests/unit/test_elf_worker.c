@@ -11,10 +11,13 @@
 
 /* --- workers gone bad ------------------------------------------------------------------------- */
 
-static bool play_crash(void)
-{
-	abort();
-}
+#define PLAY(name, ...)               \
+	static bool play_##name(void) \
+	{                             \
+		return __VA_ARGS__;   \
+	}
+
+PLAY(crash, (abort(), false))
 
 static bool play_liar(void)
 {
@@ -24,20 +27,10 @@ static bool play_liar(void)
 	return write(WORKER_FD_OUTPUT, lie, sizeof(lie)) != sizeof(lie);
 }
 
-static bool play_mute(void)
-{
-	return false;
-}
+PLAY(mute, false)
+PLAY(stranger, (_exit(EPERM), false))
 
-static bool play_stranger(void)
-{
-	_exit(EPERM);
-}
-
-static bool play_homeless(void)
-{
-	_exit(WORKER_NO_CAGE);
-}
+PLAY(homeless, (_exit(WORKER_NO_CAGE), false))
 
 static bool play_idler(void)
 {
@@ -51,10 +44,7 @@ static bool play_idler(void)
 }
 
 /* For this one there are no files. */
-static bool play_opener(void)
-{
-	return !sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT;
-}
+PLAY(opener, !sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT)
 
 /* Nor can it be learned whether there are: the flag says that the path may be empty, no more. */
 static bool play_looker(void)
@@ -99,27 +89,14 @@ static bool play_reader(void)
 }
 
 /* Those that try to get out end before they can say that all is well. */
-static bool play_forker(void)
-{
-	return !sandbox_enter(0) && fork() >= 0;
-}
+PLAY(forker, !sandbox_enter(0) && fork() >= 0)
+PLAY(coder, !sandbox_enter(0) &&
+		    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
 
-static bool play_coder(void)
-{
-	return !sandbox_enter(0) &&
-	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-static bool play_killer(void)
-{
-	return !sandbox_enter(0) && !kill(getppid(), 0);
-}
+PLAY(killer, !sandbox_enter(0) && !kill(getppid(), 0))
 
 /* What is open besides its own is not open any more. */
-static bool play_heir(void)
-{
-	return !sandbox_enter(0) && fcntl(WORKER_FD_DEBUG, F_GETFD) < 0 && errno == EBADF;
-}
+PLAY(heir, !sandbox_enter(0) && fcntl(WORKER_FD_DEBUG, F_GETFD) < 0 && errno == EBADF)
 
 /* Whoever plays and finds all as it should be says EBADMSG. */
 static const struct part {

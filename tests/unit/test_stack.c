@@ -264,12 +264,11 @@ TEST(test_hostile)
 
 STACKS_TEST(test_no_runq)
 {
-	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { .weight = STACK_WEIGHT_TIME };
 	__cleanup(freep) char *text = NULL;
 
 	snapshot->has_runq = false;
-	text = render(report_stacks, snapshot, &options, &stack_options);
+	text = render(report_stacks, snapshot, &plain, &stack_options);
 	assert_all(!strstr(text, "sleep"),
 		   strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
 				"cpu 2.000 ms\n"));
@@ -278,15 +277,13 @@ STACKS_TEST(test_no_runq)
 STACKS_TEST(test_nothing)
 {
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
-	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text =
-		render(report_stacks, empty.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text = render(report_stacks, empty.snapshot, &plain, &stack_options);
 	__cleanup(freep) char *untaken = NULL;
 
 	assert_string_equal(text, "");
 	snapshot->stacks = NULL;
-	untaken = render(report_stacks, snapshot, &options, &stack_options);
+	untaken = render(report_stacks, snapshot, &plain, &stack_options);
 	assert_string_equal(untaken, "");
 }
 
@@ -325,10 +322,9 @@ STACKS_TEST(test_sums)
 
 STACKS_TEST(test_failing_stream)
 {
-	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
 
-	assert_full(report_stacks, snapshot, &options, &stack_options);
+	assert_full(report_stacks, snapshot, &plain, &stack_options);
 }
 
 /* --- JSON --- */

@@ -142,60 +142,43 @@ TEST(test_messages)
 	}
 }
 
+static void assert_refused(const char *list)
+{
+	struct syscall_set *set = NULL;
+
+	d = (struct diag){ .text = "" };
+	if (syscall_set_parse(list, &set, &d) != -EINVAL)
+		fail_msg("\"%s\" was accepted", list);
+	assert_null(set);
+	assert_int_equal(d.kind, DIAG_USAGE);
+	assert_true(strlen(d.text) > 4 && d.text[0] != '-');
+	assert_int_equal(syscall_set_parse(list, &set, NULL), -EINVAL);
+}
+
 TEST(test_refused)
 {
-	static const char *const refused[] = {
-		"%",
-		"!%",
-		"%%file",
-		"%file%desc",
-		"!!read",
-		"read;write",
-		"-1",
-		"+1",
-		"1x",
-		"0x",
-		"syscall_0x",
-		"syscall_0x-1",
-		"0x1g",
-		"4294967296",
-		"0x100000000",
-		"syscall_0x100000000",
-		"99999999999999999999999999",
-		"99999999999999999999999999999999999999999999",
-		"r\xc3\xa9\x61\x64",
-		"\xff\xfe",
-		"\x01\x1b[2J",
-		"\xe2\x80\xa6",
-		"*",
-		"read\v",
-	};
+	static const char words[] =
+		"% !% %%file %file%desc !!read read;write -1 +1 1x 0x syscall_0x syscall_0x-1 0x1g "
+		"4294967296 0x100000000 syscall_0x100000000 99999999999999999999999999 "
+		"99999999999999999999999999999999999999999999 r\xc3\xa9\x61\x64 \xff\xfe "
+		"\x01\x1b[2J \xe2\x80\xa6 *";
+	char word[MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		struct syscall_set *set = NULL;
-		struct diag d = { .text = "" };
-
-		if (syscall_set_parse(refused[i], &set, &d) != -EINVAL)
-			fail_msg("\"%s\" was accepted", refused[i]);
-		assert_null(set);
-		assert_int_equal(d.kind, DIAG_USAGE);
-		assert_true(strlen(d.text) > 4 && d.text[0] != '-');
-		assert_int_equal(syscall_set_parse(refused[i], &set, NULL), -EINVAL);
-	}
+	for (const char *at = words; word_read(&at, word);)
+		assert_refused(word);
+	assert_refused("read\v");
 }
 
 /* Name lengths around the limit, and far beyond any buffer. */
 TEST(test_long_terms)
 {
-	static const size_t lengths[] = {
-		SYSCALL_NAME_MAX - 2,
-		SYSCALL_NAME_MAX - 1,
-		SYSCALL_NAME_MAX,
-		SYSCALL_NAME_MAX + 1,
-		511,
-		512,
-		100000,
-	};
+	static const size_t lengths[] = { SYSCALL_NAME_MAX - 2,
+					  SYSCALL_NAME_MAX - 1,
+					  SYSCALL_NAME_MAX,
+					  SYSCALL_NAME_MAX + 1,
+					  511,
+					  512,
+					  100000 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		__cleanup(freep) char *list = calloc(1, lengths[i] + 1);

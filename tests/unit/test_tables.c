@@ -87,12 +87,10 @@ TEST(test_scenarios_golden)
 
 TEST(test_failing_streams)
 {
-	const struct table_options all = { 0 };
-
-	assert_scenario_full(report_wide, &all);
-	assert_scenario_full(csv_with_header, &all);
-	assert_scenario_full(report_chart, &all);
-	assert_scenario_full(report_errors, &all);
+	assert_scenario_full(report_wide, &plain);
+	assert_scenario_full(csv_with_header, &plain);
+	assert_scenario_full(report_chart, &plain);
+	assert_scenario_full(report_errors, &plain);
 	assert_scenario_full(report_strace);
 	assert_scenario_full(report_truss);
 	assert_scenario_full(report_trust);

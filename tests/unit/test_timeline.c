@@ -111,9 +111,8 @@ TEST(test_gaps)
 		"00:30:00 - 2026-11-21 00:50:00  not counted: the history could not",
 		"\n                sum ",
 	};
-	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
-	__cleanup(freep) char *text = render(report_timeline, &timeline, &options);
+	__cleanup(freep) char *text = render(report_timeline, &timeline, &plain);
 	const char *at = text;
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -189,14 +188,13 @@ TEST(test_json)
 
 TEST(test_csv_and_failing_streams)
 {
-	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 
-	golden_render("timeline_csv", report_timeline_csv, &timeline, &options);
+	golden_render("timeline_csv", report_timeline_csv, &timeline, &plain);
 
-	assert_full(report_timeline, &timeline, &options);
+	assert_full(report_timeline, &timeline, &plain);
 	assert_full(report_timeline_json, &timeline);
-	assert_full(report_timeline_csv, &timeline, &options);
+	assert_full(report_timeline_csv, &timeline, &plain);
 }
 
 /* --- read back ----------------------------------------------------------------------------------- */
