@@ -4,13 +4,22 @@
 
 #include "report/label.h"
 
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
+}
+
 TEST(test_names_differ)
 {
 	size_t count = 0;
 
 	for (; column_at(count); count++) {
 		const struct column *column = column_at(count);
+		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
 
+		/* In files, times say that they are nanoseconds. */
+		assert_int_equal(is_time, ends_with(column->field, "_ns"));
+		assert_int_equal(column->kind == COLUMN_PERCENT, ends_with(column->field, "_pct"));
 		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
 		/* A cell needs a source; a key needs a key. */
 		assert_all(column_is_key(column) || column->number,
@@ -23,23 +32,6 @@ TEST(test_names_differ)
 	}
 	assert_in_range(count, 20, COLUMNS_MAX);
 	assert_null(column_at(SIZE_MAX));
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
-}
-
-/* In files, times say that they are nanoseconds. */
-TEST(test_fields_have_units)
-{
-	for (size_t i = 0; column_at(i); i++) {
-		const struct column *column = column_at(i);
-		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
-
-		assert_int_equal(is_time, ends_with(column->field, "_ns"));
-		assert_int_equal(column->kind == COLUMN_PERCENT, ends_with(column->field, "_pct"));
-	}
 }
 
 TEST(test_parse)

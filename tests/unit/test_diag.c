@@ -6,6 +6,8 @@
 
 TEST(test_set)
 {
+	char name[2 * sizeof(((struct diag *)0)->text)];
+
 	assert_int_equal(diag_set(&d, DIAG_USAGE, EINVAL, "%s: %d", "pid", 7), -EINVAL);
 	assert_int_equal(d.kind, DIAG_USAGE);
 	assert_string_equal(d.text, "pid: 7");
@@ -13,30 +15,16 @@ TEST(test_set)
 	assert_int_equal(d.kind, DIAG_UNSUPPORTED);
 	assert_string_equal(d.text, "no");
 	assert_int_equal(diag_set(NULL, DIAG_FAILED, ESRCH, "%s", "unheard"), -ESRCH);
-}
-
-TEST(test_long_text_is_cut)
-{
-	char name[2 * sizeof(((struct diag *)0)->text)];
-
-	memset(name, 'a', sizeof(name) - 1);
-	name[sizeof(name) - 1] = 0;
-	diag_set(&d, DIAG_FAILED, EIO, "%s", name);
-	assert_int_equal(strlen(d.text), sizeof(d.text) - 1);
-}
-
-TEST(test_out_of_memory)
-{
 	assert_int_equal(diag_oom(&d), -ENOMEM);
 	assert_int_equal(d.kind, DIAG_FAILED);
 	assert_string_equal(d.text, "out of memory");
 	assert_int_equal(diag_oom(NULL), -ENOMEM);
-}
-
-/* The documented exit statuses. */
-TEST(test_kinds)
-{
+	/* The documented exit statuses. */
 	assert_int_equal(DIAG_FAILED, 1);
 	assert_int_equal(DIAG_USAGE, 2);
 	assert_int_equal(DIAG_UNSUPPORTED, 4);
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	diag_set(&d, DIAG_FAILED, EIO, "%s", name);
+	assert_int_equal(strlen(d.text), sizeof(d.text) - 1);
 }

@@ -49,6 +49,7 @@ STACKS_TEST(test_golden)
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
 	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
+	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
@@ -186,20 +187,19 @@ TEST(test_many)
 	assert_string_not_equal(calls, time);
 }
 
-STACKS_TEST(test_failing_stream)
-{
-	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
-}
-
 /* --- folded stacks ------------------------------------------------------------------------------- */
 
 STACKS_TEST(test_folded)
 {
 	__cleanup(freep) char *calls = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	sample_write("stacks.folded", calls, strlen(calls));
 	golden_check("folded_calls", calls);
 	golden_render("folded_time", report_folded, snapshot, STACK_WEIGHT_TIME);
+	assert_full(report_folded, snapshot, STACK_WEIGHT_CALLS);
+	assert_string_equal(text, "");
 }
 
 /* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
@@ -259,17 +259,4 @@ TEST(test_folded_hostile)
 	/* Blanks beyond ASCII. */
 	assert_all(!strstr(text, "\xc2\xa0"), !strstr(text, "\xe3\x80\x80"),
 		   strstr(text, "nb_sp_x_y"));
-}
-
-TEST(test_folded_empty)
-{
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
-	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
-
-	assert_string_equal(text, "");
-}
-
-STACKS_TEST(test_folded_failing)
-{
-	assert_full(report_folded, snapshot, STACK_WEIGHT_CALLS);
 }

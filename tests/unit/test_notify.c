@@ -84,6 +84,7 @@ static void logged(const char *text, char *buf, size_t size)
 TEST(test_log)
 {
 	char line[8192], text[2000];
+	char tagged[256];
 
 	unsetenv("JOURNAL_STREAM");
 	logged("one\ntwo \x1b[2J\x7f", line, sizeof(line));
@@ -93,14 +94,8 @@ TEST(test_log)
 	text[sizeof(text) - 1] = '\0';
 	logged(text, line, sizeof(line));
 	assert_int_equal(strlen(line), strlen("bpftruss: ") + 1023 * 4 + 1);
-}
-
-TEST(test_log_for_journal)
-{
-	char line[256];
-
 	setenv("JOURNAL_STREAM", "", 1);
-	logged("text", line, sizeof(line));
-	assert_string_equal(line, "<4>text\n");
+	logged("text", tagged, sizeof(tagged));
+	assert_string_equal(tagged, "<4>text\n");
 	unsetenv("JOURNAL_STREAM");
 }

@@ -342,19 +342,14 @@ TEST(test_waiting_list)
 	static const char *const waiting[] = { "accept4", "clock_nanosleep", "epoll_wait",
 					       "futex",   "nanosleep",       "ppoll",
 					       "wait4" };
+	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *none = NULL;
+	int read = syscall_find(ABI_OF_TESTS, "read"), futex = syscall_find(ABI_OF_TESTS, "futex");
 
 	for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
 		assert_true(syscall_waits(NULL, ABI_X86_64, syscall_find(ABI_X86_64, waiting[i])));
 	assert_all(syscall_waits(NULL, ABI_I386, syscall_find(ABI_I386, "_newselect")),
 		   !syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")),
 		   !syscall_waits(NULL, ABI_OF_TESTS, -1));
-}
-
-TEST(test_waiting_override)
-{
-	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *none = NULL;
-	int read = syscall_find(ABI_OF_TESTS, "read"), futex = syscall_find(ABI_OF_TESTS, "futex");
-
 	assert_int_equal(syscall_set_parse("read", &set, NULL), 0);
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
 	assert_all(syscall_waits(set, ABI_OF_TESTS, read), !syscall_waits(set, ABI_OF_TESTS, futex),

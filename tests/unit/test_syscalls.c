@@ -40,6 +40,10 @@ TEST(test_known_both_ways)
 			   "0x0f0002 cacheflush 0x0f0003 usr26 0x0f0004 usr32 0x0f0005 set_tls "
 			   "0x0f0006 get_tls" },
 	};
+	static const char *const names[NR_SYSCALL_ABI + 1] = {
+		[ABI_X86_64] = "x86_64", [ABI_I386] = "i386", [ABI_X32] = "x32",
+		[ABI_ARM64] = "arm64",   [ABI_ARM] = "arm",   [NR_SYSCALL_ABI] = "unknown",
+	};
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
@@ -51,6 +55,8 @@ TEST(test_known_both_ways)
 			assert_known(known[i].abi, nr, name);
 	}
 	assert_int_equal(count, 51);
+	for (int abi = 0; abi <= NR_SYSCALL_ABI; abi++)
+		assert_string_equal(abi_name(abi), names[abi]);
 }
 
 /* Holes, ends of the tables, and numbers that only another ABI has. */
@@ -106,17 +112,6 @@ TEST(test_fallback)
 	assert_string_equal(buf, "syscall_0x0");
 	syscall_name(ABI_X86_64, 231, small, sizeof(small));
 	assert_string_equal(small, "exit_gr");
-}
-
-TEST(test_abi_names)
-{
-	static const char *const names[NR_SYSCALL_ABI + 1] = {
-		[ABI_X86_64] = "x86_64", [ABI_I386] = "i386", [ABI_X32] = "x32",
-		[ABI_ARM64] = "arm64",   [ABI_ARM] = "arm",   [NR_SYSCALL_ABI] = "unknown",
-	};
-
-	for (int abi = 0; abi <= NR_SYSCALL_ABI; abi++)
-		assert_string_equal(abi_name(abi), names[abi]);
 }
 
 /* Going through an ABI meets every call once, in order, and each leads back to itself. */
@@ -233,10 +228,6 @@ TEST(test_classes_have_members)
 	assert_int_equal(i, 15);
 	assert_all(!class_name(i + 1), !class_name(SIZE_MAX));
 	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN), 0);
-}
-
-TEST(test_unknown_classes)
-{
 	assert_int_equal(class_find(""), 0);
 	assert_int_equal(class_find("%file"), 0);
 	assert_int_equal(class_find("File"), 0);
@@ -338,6 +329,8 @@ TEST(test_errno_names)
 		{ "ENOTSUPP", 524 },
 		{ "ENOGRACE", 531 },
 	};
+	static const int unknown[] = { 0, -1, 400, 511, 520, 532, 4095, 4096, INT_MAX, INT_MIN };
+	char buf[ERRNO_LABEL_MAX];
 
 	for (int err = 1; err < 134; err++) {
 		if (err == 41 || err == 58)
@@ -347,20 +340,8 @@ TEST(test_errno_names)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(internal); i++)
 		assert_string_equal(errno_name((int)internal[i].number), internal[i].text);
-}
-
-TEST(test_unknown_errnos)
-{
-	static const int unknown[] = { 0, -1, 400, 511, 520, 532, 4095, 4096, INT_MAX, INT_MIN };
-
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		assert_null(errno_name(unknown[i]));
-}
-
-TEST(test_errno_labels)
-{
-	char buf[ERRNO_LABEL_MAX];
-
 	errno_label(ENOENT, buf, sizeof(buf));
 	assert_string_equal(buf, "ENOENT");
 	errno_label(516, buf, sizeof(buf));
