@@ -19,6 +19,14 @@ static inline int fixture_open(const char *name)
 	return fd;
 }
 
+static inline struct bytes fixture_bytes(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
+	return bytes_read(path);
+}
+
 /* A file of these bytes without a name. */
 static inline int memory_file(const void *bytes, size_t size)
 {
@@ -123,31 +131,6 @@ static inline uint64_t function_start(const struct elf_functions *functions, con
 	}
 	fail_msg("there is no %s", name);
 	return 0;
-}
-
-/* --- bytes ------------------------------------------------------------------------------------ */
-
-struct bytes {
-	uint8_t *data;
-	size_t size;
-};
-
-static inline struct bytes fixture_bytes(const char *name)
-{
-	int fd __cleanup(closep) = fixture_open(name);
-	struct bytes bytes;
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	bytes.size = status.st_size;
-	bytes.data = malloc(bytes.size);
-	assert_int_equal(read(fd, bytes.data, bytes.size), bytes.size);
-	return bytes;
-}
-
-static inline void bytes_done(struct bytes *bytes)
-{
-	free(bytes->data);
 }
 
 #endif

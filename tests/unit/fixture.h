@@ -98,7 +98,7 @@ static inline struct row snapshot_sum(const struct snapshot *snapshot)
 }
 
 /* Each is before all that follow it, and equal to itself. */
-#define assert_in_order(sorted, compare)                                                      \
+#define assert_sorted_by(sorted, compare)                                                     \
 	do {                                                                                  \
 		for (size_t i_ = 0; i_ < ARRAY_SIZE(sorted) * ARRAY_SIZE(sorted); i_++) {     \
 			size_t a_ = i_ / ARRAY_SIZE(sorted), b_ = i_ % ARRAY_SIZE(sorted);    \

@@ -146,52 +146,56 @@ BUILDER_TEST(test_many_rows)
 		assert_int_equal(snapshot->processes[i].user_ns, 2 * CALLS);
 }
 
-static void process_add(struct builder *builder, uint32_t pid, uint64_t boot_ns, const char *comm,
-			bool rename)
-{
-	struct process process = { .pid = pid, .boot_ns = boot_ns, .user_ns = 1 };
-
-	memcpy(process.comm, comm, strnlen(comm, sizeof(process.comm)));
-	assert_int_equal(builder_add_process(builder, &process, rename), 0);
-}
-
 BUILDER_TEST(test_process_names)
 {
+	static const struct {
+		uint32_t pid;
+		uint64_t boot_ns;
+		const char *comm;
+		bool rename;
+	} added[] = {
+		/* A thread's name gives way to its process's, whichever is first. */
+		{ 1, 10, "thread", false },
+		{ 1, 10, "main", true },
+		{ 1, 10, "thread", false },
+		{ 2, 10, "main", true },
+		{ 2, 10, "thread", false },
+		/* The last name of the process itself counts. */
+		{ 3, 10, "before exec", true },
+		{ 3, 10, "after exec", true },
+		/* No name is no reason to forget one; any is better than none. */
+		{ 4, 10, "known", true },
+		{ 4, 10, "", true },
+		{ 5, 10, "", false },
+		{ 5, 10, "thread", false },
+		/* All 16 bytes count. */
+		{ 6, 10, "0123456789abcdef", true },
+		{ 7, 10, "0123456789abcdef", false },
+		{ 7, 10, "short", true },
+		/* The same number, used again. */
+		{ 1, 11, "other", false },
+	};
+	static const char expected[][PROCESS_COMM_SIZE + 1] = {
+		"main",  "other", "main", "after exec", "known", "thread", "0123456789abcdef",
+		"short",
+	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 
-	/* A thread's name gives way to its process's, whichever is first. */
-	process_add(builder, 1, 10, "thread", false);
-	process_add(builder, 1, 10, "main", true);
-	process_add(builder, 1, 10, "thread", false);
-	process_add(builder, 2, 10, "main", true);
-	process_add(builder, 2, 10, "thread", false);
-	/* The last name of the process itself counts. */
-	process_add(builder, 3, 10, "before exec", true);
-	process_add(builder, 3, 10, "after exec", true);
-	/* No name is no reason to forget one; any is better than none. */
-	process_add(builder, 4, 10, "known", true);
-	process_add(builder, 4, 10, "", true);
-	process_add(builder, 5, 10, "", false);
-	process_add(builder, 5, 10, "thread", false);
-	/* All 16 bytes count. */
-	process_add(builder, 6, 10, "0123456789abcdef", true);
-	process_add(builder, 7, 10, "0123456789abcdef", false);
-	process_add(builder, 7, 10, "short", true);
-	/* The same number, used again. */
-	process_add(builder, 1, 11, "other", false);
+	for (size_t i = 0; i < ARRAY_SIZE(added); i++) {
+		struct process process =
+			process_make(added[i].pid, added[i].comm, strlen(added[i].comm));
+
+		process.boot_ns = added[i].boot_ns;
+		process.user_ns = 1;
+		assert_int_equal(builder_add_process(builder, &process, added[i].rename), 0);
+	}
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->nr_processes, 8);
+	assert_int_equal(snapshot->nr_processes, ARRAY_SIZE(expected));
 	assert_sorted(snapshot);
-	assert_string_equal(snapshot->processes[0].comm, "main");
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		assert_memory_equal(snapshot->processes[i].comm, expected[i], PROCESS_COMM_SIZE);
 	assert_int_equal(snapshot->processes[0].user_ns, 3);
-	assert_string_equal(snapshot->processes[1].comm, "other");
 	assert_int_equal(snapshot->processes[1].user_ns, 1);
-	assert_string_equal(snapshot->processes[2].comm, "main");
-	assert_string_equal(snapshot->processes[3].comm, "after exec");
-	assert_string_equal(snapshot->processes[4].comm, "known");
-	assert_string_equal(snapshot->processes[5].comm, "thread");
-	assert_memory_equal(snapshot->processes[6].comm, "0123456789abcdef", 16);
-	assert_memory_equal(snapshot->processes[7].comm, "short\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
 TEST(test_finish_empties)

@@ -23,8 +23,7 @@ TEST(test_set)
 	assert_int_equal(DIAG_FAILED, 1);
 	assert_int_equal(DIAG_USAGE, 2);
 	assert_int_equal(DIAG_UNSUPPORTED, 4);
-	memset(name, 'a', sizeof(name) - 1);
-	name[sizeof(name) - 1] = 0;
+	text_fill(name, 'a');
 	diag_set(&d, DIAG_FAILED, EIO, "%s", name);
 	assert_int_equal(strlen(d.text), sizeof(d.text) - 1);
 }

@@ -12,23 +12,18 @@ struct root {
 
 static void root_done(struct root *root)
 {
-	char command[128];
 
 	close(root->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", root->path);
-	assert_int_equal(system(command), 0);
+	shell_run("rm -rf %s", root->path);
 }
 
 static void root_init(struct root *root)
 {
-	char command[256];
 
 	strcpy(root->path, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(root->path));
-	snprintf(command, sizeof(command),
-		 "cd %s && mkdir -p tmp app/.debug usr/lib/debug/app usr/lib/debug/.build-id/ab",
-		 root->path);
-	assert_int_equal(system(command), 0);
+	shell_run("cd %s && mkdir -p tmp app/.debug usr/lib/debug/app usr/lib/debug/.build-id/ab",
+		  root->path);
 	root->fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(root->fd >= 0);
 }

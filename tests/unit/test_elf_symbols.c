@@ -233,6 +233,31 @@ TEST(test_none_are_asked)
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
+struct address_name {
+	uint64_t address;
+	const char *name; /* NULL: none */
+};
+
+/* What a perf map says of addresses, and of nothing else; it is freed by the caller. */
+static struct elf_functions *map_check(int fd, const struct address_name *cases, size_t nr)
+{
+	struct elf_functions *functions = NULL;
+	uint64_t list[16];
+	const struct elf_addresses addresses = { list, nr };
+
+	for (size_t i = 0; i < nr; i++)
+		list[i] = cases[i].address;
+	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = name_at(functions, cases[i].address);
+
+		assert_int_equal(name != NULL, cases[i].name != NULL);
+		if (name)
+			assert_string_equal(name, cases[i].name);
+	}
+	return functions;
+}
+
 TEST(test_perf_map)
 {
 	static const char text[] = "7f0000001000 100 LazyCompile:*run /app.js:3\n"
@@ -248,10 +273,7 @@ TEST(test_perf_map)
 				   "fffffffffffffff0 100 wraps\n"
 				   "7F0000004000 8 \033[2Jodd\n"
 				   "7f0000005000 10 unfinished";
-	static const struct {
-		uint64_t address;
-		const char *name;
-	} cases[] = {
+	static const struct address_name cases[] = {
 		{ 0x7f0000001000, "LazyCompile:*run /app.js:3" },
 		{ 0x7f0000001080, "later" },
 		{ 0x7f000000108f, "later" },
@@ -264,21 +286,10 @@ TEST(test_perf_map)
 		{ 0xfffffffffffffff1, NULL },
 	};
 	int fd __cleanup(closep) = memory_file(text, sizeof(text) - 1);
-	__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
-	uint64_t list[ARRAY_SIZE(cases)];
-	const struct elf_addresses addresses = { list, ARRAY_SIZE(cases) };
+	__cleanup(elf_functions_freep) struct elf_functions *functions =
+		map_check(fd, cases, ARRAY_SIZE(cases));
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		list[i] = cases[i].address;
-	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
 	assert_int_equal(functions->map_bytes, lseek(fd, 0, SEEK_END));
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *name = name_at(functions, cases[i].address);
-
-		assert_int_equal(name != NULL, cases[i].name != NULL);
-		if (name)
-			assert_string_equal(name, cases[i].name);
-	}
 	assert_int_equal(elf_functions_find(functions, 0x7f0000001090)->start, 0x7f0000001000);
 }
 
@@ -289,21 +300,14 @@ TEST(test_lines_that_overlap)
 				   "1080 10 inner\n"
 				   "2000 10 other\n"
 				   "1040 2 inner\n";
-	static const char *const expected[] = { NULL,    "outer", "inner", "outer", "inner",
-						"inner", "outer", "outer", NULL,    "other" };
+	static const struct address_name cases[] = {
+		{ 0xfff, NULL },     { 0x1000, "outer" }, { 0x1041, "inner" }, { 0x1042, "outer" },
+		{ 0x1080, "inner" }, { 0x108f, "inner" }, { 0x1090, "outer" }, { 0x10ff, "outer" },
+		{ 0x1100, NULL },    { 0x200f, "other" },
+	};
 	int fd __cleanup(closep) = memory_file(text, sizeof(text) - 1);
-	__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
-	uint64_t list[] = { 0xfff,  0x1000, 0x1041, 0x1042, 0x1080,
-			    0x108f, 0x1090, 0x10ff, 0x1100, 0x200f };
-	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
+	__cleanup(elf_functions_freep) struct elf_functions *functions =
+		map_check(fd, cases, ARRAY_SIZE(cases));
 
-	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
-		const char *name = name_at(functions, list[i]);
-
-		assert_int_equal(name != NULL, expected[i] != NULL);
-		if (name)
-			assert_string_equal(name, expected[i]);
-	}
 	assert_null(name_at(functions, 0x1001));
 }

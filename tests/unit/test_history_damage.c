@@ -40,12 +40,12 @@ static void sample_init(struct sample *sample, uint64_t seed)
 	for (size_t i = 0; i < NR_INTERVALS; i++)
 		append_counted(sample, history, i);
 	history_close(history);
-	sample->file = read_all(sample->place.file);
+	sample->file = bytes_read(sample->place.file);
 }
 
 static void sample_done(struct sample *sample)
 {
-	free(sample->file.bytes);
+	free(sample->file.data);
 	place_done(&sample->place);
 }
 
@@ -148,7 +148,7 @@ TEST(test_truncated)
 	assert_false(check_bytes(&sample, &sample.file));
 	/* An empty file is a new one. */
 	for (size_t size = 0; size < sample.file.size; size += size % 4096 < 97 ? 131 : 3811)
-		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.bytes, size }),
+		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.data, size }),
 				 size != 0);
 	sample_done(&sample);
 }
@@ -165,9 +165,9 @@ TEST(test_flipped_bits)
 		size_t at = random_below(&seed, i % 2 ? sample.file.size : 4096);
 		uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
 
-		sample.file.bytes[at] ^= bit;
+		sample.file.data[at] ^= bit;
 		asides += check_bytes(&sample, &sample.file);
-		sample.file.bytes[at] ^= bit;
+		sample.file.data[at] ^= bit;
 	}
 	assert_in_range(asides, 1, 69);
 	sample_done(&sample);
@@ -192,9 +192,9 @@ TEST(test_damaged_while_open)
 
 		/* The disk goes bad between two appends. */
 		if (i == 1000) {
-			sample.file = read_all(sample.place.file);
+			sample.file = bytes_read(sample.place.file);
 			assert_true(sample.file.size > 2 << 20);
-			memset(sample.file.bytes + 4096, 0xa5, sample.file.size - 4096);
+			memset(sample.file.data + 4096, 0xa5, sample.file.size - 4096);
 			write_all(sample.place.file, &sample.file);
 			answer_must(history, &minutes, &timeline);
 		}

@@ -221,11 +221,11 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	history = open_default(place);
 	append_minutes(history, &host, 1, 5);
 	snprintf(path, sizeof(path), "%s-wal", place->file);
-	file = read_all(place->file);
-	log = read_all(path);
+	file = bytes_read(place->file);
+	log = bytes_read(path);
 	assert_true(log.size > 4096 && file.size > log.size);
 	history_close(history);
-	memset(file.bytes + file.size / 4, 0xa5, file.size / 2);
+	memset(file.data + file.size / 4, 0xa5, file.size / 2);
 	write_all(place->file, &file);
 	write_all(path, &log);
 	history = open_with(place, &(struct history_options){ 0 });
@@ -235,8 +235,8 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	snprintf(path, sizeof(path), "%s-wal", aside);
 	must_be(path, &log);
 	history_close(history);
-	free(file.bytes);
-	free(log.bytes);
+	bytes_done(&file);
+	bytes_done(&log);
 }
 
 /* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */

@@ -225,8 +225,7 @@ TEST(test_long_path)
 	char path[200];
 	struct ipc_reply reply;
 
-	memset(path, 'a', sizeof(path) - 1);
-	path[sizeof(path) - 1] = '\0';
+	text_fill(path, 'a');
 	assert_int_equal(ask_path(path, NULL, &reply, &d), -ENAMETOOLONG);
 }
 

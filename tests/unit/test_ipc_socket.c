@@ -137,8 +137,7 @@ TEST(test_bad_paths)
 {
 	char path[200];
 
-	memset(path, 'a', sizeof(path) - 1);
-	path[sizeof(path) - 1] = '\0';
+	text_fill(path, 'a');
 	assert_int_equal(listen_on(path, &d), -ENAMETOOLONG);
 	assert_int_equal(listen_on("", &d), -ENAMETOOLONG);
 	must_fail(listen_on("/nonexistent/socket", &d), -ENOENT, "/nonexistent");

@@ -90,8 +90,7 @@ TEST(test_log)
 	logged("one\ntwo \x1b[2J\x7f", line, sizeof(line));
 	assert_string_equal(line, "bpftruss: one\\x0atwo \\x1b[2J\\x7f\n");
 	/* As long as the longest, each byte of it four. */
-	memset(text, '\x01', sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
+	text_fill(text, '\x01');
 	logged(text, line, sizeof(line));
 	assert_int_equal(strlen(line), strlen("bpftruss: ") + 1023 * 4 + 1);
 	setenv("JOURNAL_STREAM", "", 1);

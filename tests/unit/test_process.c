@@ -15,6 +15,16 @@ static void assert_no_children(void)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* Sends a copy, and takes what it brings. */
+static int copy_send(int (*work)(void *, struct copy_answer *), void *closure,
+		     struct copy_answer *ret)
+{
+	struct child copy;
+
+	assert_int_equal(copy_start(work, closure, NULL, 0, &copy), 0);
+	return copy_finish(&copy, ret);
+}
+
 static int bring_all(void *closure, struct copy_answer *ret)
 {
 	strcpy(ret->text, closure);
@@ -31,11 +41,9 @@ static int bring_all(void *closure, struct copy_answer *ret)
 TEST(test_a_copy_brings_what_it_was_sent_for)
 {
 	__cleanup(copy_answer_done) struct copy_answer answer = { .nr_fds = 0 };
-	struct child copy;
 	char text[4] = "";
 
-	assert_int_equal(copy_start(bring_all, "text", NULL, 0, &copy), 0);
-	assert_int_equal(copy_finish(&copy, &answer), 0);
+	assert_int_equal(copy_send(bring_all, "text", &answer), 0);
 	assert_string_equal(answer.text, "text");
 	assert_string_equal(answer.name, "name");
 	assert_int_equal(answer.numbers[3], 9);
@@ -101,10 +109,8 @@ TEST(test_a_copy_that_fails)
 	struct copy_answer answer;
 	struct child copy;
 
-	assert_int_equal(copy_start(bring_nothing, NULL, NULL, 0, &copy), 0);
-	assert_int_equal(copy_finish(&copy, &answer), -ENOENT);
-	assert_int_equal(copy_start(crash, NULL, NULL, 0, &copy), 0);
-	assert_int_equal(copy_finish(&copy, &answer), -EPROTO);
+	assert_int_equal(copy_send(bring_nothing, NULL, &answer), -ENOENT);
+	assert_int_equal(copy_send(crash, NULL, &answer), -EPROTO);
 	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
 	assert_true(child_timeout_ms(&copy) > 0);
 	child_stop(&copy);

@@ -299,9 +299,7 @@ BUILDER_TEST(test_select_drops_nothing_but_nothing)
 /* Equal groups keep the order they had. */
 static int all_equal(const struct group *a, const struct group *b, const void *closure)
 {
-	(void)a;
-	(void)b;
-	(void)closure;
+	(void)a, (void)b, (void)closure;
 	return 0;
 }
 

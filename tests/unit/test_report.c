@@ -116,37 +116,30 @@ TEST(test_plain_question)
 	asked_report_done(&asked);
 }
 
+/* What is said on the command line is said here, too. */
 TEST(test_refused_questions)
 {
-	static const char *const wrong[][3] = {
-		{ "format", "json" }, { "format", "x" },        { "by", "x" },
-		{ "by", "" },         { "sort", "x" },          { "columns", "x" },
-		{ "top", "-1" },      { "top", "99999999999" }, { "width", "x" },
-		{ "min_calls", "" },  { "waiting", "x" },       { "top_stacks", "x" },
-		{ "trace", "x" },     { "stacks", "x" },        { "stacks", "" },
-		{ "hist", "0" },      { "errors_only", "yes" }, { "by", "tid" },
-		{ "by", "arg0" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		const struct ipc_request request = request_of(wrong[i]);
-		struct asked_report asked;
-		struct syscall_set *calls = NULL;
-		struct diag d = { .text = "" };
-		const struct question question = { &request, &d };
-		int err = question_report(&question, &asked);
-
-		if ((err ?: question_set(&question, "trace", &calls)) != -EINVAL)
-			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
-		assert_int_not_equal(strlen(d.text), 0);
-		asked_report_done(&asked);
-	}
-}
-
-/* What is said on the command line is said here, too. */
-TEST(test_contradictions)
-{
 	static const char *const wrong[][7] = {
+		{ "format", "json" },
+		{ "format", "x" },
+		{ "by", "x" },
+		{ "by", "" },
+		{ "by", "tid" },
+		{ "by", "arg0" },
+		{ "sort", "x" },
+		{ "columns", "x" },
+		{ "top", "-1" },
+		{ "top", "99999999999" },
+		{ "width", "x" },
+		{ "min_calls", "" },
+		{ "waiting", "x" },
+		{ "top_stacks", "x" },
+		{ "trace", "x" },
+		{ "stacks", "x" },
+		{ "stacks", "" },
+		{ "hist", "0" },
+		{ "errors_only", "yes" },
+		/* Contradictions. */
 		{ "format", "csv", "stacks", "calls" },
 		{ "format", "strace", "stacks", "time" },
 		{ "format", "strace", "by", "comm" },
@@ -163,11 +156,15 @@ TEST(test_contradictions)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		const struct ipc_request request = request_of(wrong[i]);
 		struct asked_report asked;
+		struct syscall_set *calls = NULL;
 		struct diag d = { .text = "" };
+		const struct question question = { &request, &d };
+		int err = question_report(&question, &asked);
 
-		if (question_report(&(struct question){ &request, &d }, &asked) != -EINVAL)
+		if ((err ?: question_set(&question, "trace", &calls)) != -EINVAL)
 			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
-		assert_non_null(strstr(d.text, "--"));
+		assert_int_not_equal(strlen(d.text), 0);
+		assert_true(i < 19 || strstr(d.text, "--"));
 		asked_report_done(&asked);
 	}
 }

@@ -273,7 +273,7 @@ TEST(test_order)
 		{ .pid = UINT32_MAX },
 	};
 
-	assert_in_order(sorted, row_compare);
+	assert_sorted_by(sorted, row_compare);
 }
 
 /* What is no earlier reading of the same row changes nothing. */

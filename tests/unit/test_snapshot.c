@@ -139,7 +139,7 @@ TEST(test_process_order)
 		{ .pid = 0x80000000, .boot_ns = 0 }, { .pid = UINT32_MAX, .boot_ns = 0 },
 	};
 
-	assert_in_order(sorted, process_compare);
+	assert_sorted_by(sorted, process_compare);
 }
 
 /* Neither a loss nor an error without its errno is to be read as nothing missing. */

@@ -100,12 +100,11 @@ SERVICE_TEST(test_a_search_that_does_not_end, 0, "plain", "plain", "lean")
 SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 {
 	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
-	char path[] = "/tmp/bpftruss-test-XXXXXX", command[PATH_MAX];
+	char path[] = "/tmp/bpftruss-test-XXXXXX";
 	const struct stack *stack;
 
 	close(mkstemp(path));
-	snprintf(command, sizeof(command), "cp %s/plain %s", FIXTURES, path);
-	assert_int_equal(system(command), 0);
+	shell_run("cp %s/plain %s", FIXTURES, path);
 	s->files.path = path;
 	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
 	names_begin(s->names);

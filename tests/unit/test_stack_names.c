@@ -104,13 +104,11 @@ SERVICE_TEST(test_debug_file, 0, "stripped")
 /* Whoever dies of a debug file is missed, and not sent there again at once. */
 SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 {
-	char root[64], command[PATH_MAX];
+	char root[64];
 	const struct stack *stack;
 
 	make_root(root, "stripped", "stripped.debug");
-	snprintf(command, sizeof(command),
-		 "for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
-	assert_int_equal(system(command), 0);
+	shell_run("for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
 	s->files.root = root;
 	stack = add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
 	settle(s);
@@ -150,26 +148,32 @@ TEST(test_what_adds_to_the_symbols_cannot_be_read)
 #define NR_FETCHED 6
 #define MAX_ASKED  3
 
-/* A client that leaves a file whenever it is asked, waits until it is not alone, and has nothing. */
-static void make_client(char *folder)
+/* Puts a folder of clients in front of all others. */
+static void clients_begin(char *folder)
 {
 	char path[2 * PATH_MAX];
-	FILE *file;
 
 	strcpy(folder, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 0777), 0);
-	snprintf(path, sizeof(path), "%s/debuginfod-find", folder);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file,
-		"#!/bin/sh\ncd %s\nmktemp asked-XXXXXX >/dev/null\n"
-		"while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done\nsleep 0.5\nexit 1\n",
-		folder, MAX_ASKED);
-	fclose(file);
-	assert_int_equal(chmod(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
 	setenv("PATH", path, 1);
+}
+
+/* Takes the path of before. */
+static void clients_end(const char *folder, char *before)
+{
+	setenv("PATH", before, 1);
+	free(before);
+	remove_root(folder);
+}
+
+/* A client that finds nothing, once its command is done. */
+static void client_make(const char *folder, const char *command)
+{
+	shell_run("cd %s && printf '#!/bin/sh\\n%%s\\nexit 1\\n' '%s' >debuginfod-find && "
+		  "chmod 755 debuginfod-find",
+		  folder, command);
 }
 
 /* Servers are asked for each file, once, and a few at a time. */
@@ -178,10 +182,16 @@ TEST(test_servers_are_asked_for_each_file)
 	const struct files files = { .fixtures = { NULL, NULL, "stripped", "stripped", "stripped",
 						   "stripped", "stripped", "stripped" } };
 	struct service s __cleanup(service_done);
-	char folder[64], pattern[80], *before = strdup(getenv("PATH"));
+	char folder[64], command[512], pattern[80], *before = strdup(getenv("PATH"));
 	glob_t found = { 0 };
 
-	make_client(folder);
+	clients_begin(folder);
+	/* It leaves a file whenever it is asked, and waits until it is not alone. */
+	snprintf(command, sizeof(command),
+		 "cd %s; mktemp asked-XXXXXX >/dev/null; "
+		 "while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done; sleep 0.5",
+		 folder, MAX_ASKED);
+	client_make(folder, command);
 	service_begin(&s, &(struct names_options){ .debuginfod = true }, &files);
 	for (uint32_t file = 2; file < 2 + NR_FETCHED; file++)
 		add_one(&s, frame_of(file, 0x1200));
@@ -193,9 +203,46 @@ TEST(test_servers_are_asked_for_each_file)
 	assert_int_equal(found.gl_pathc, NR_FETCHED);
 	assert_int_equal(counts_of(&s).waiting, 0);
 	globfree(&found);
-	setenv("PATH", before, 1);
-	free(before);
-	remove_root(folder);
+	clients_end(folder, before);
+}
+
+static const struct elf_identity identity = { .build_id = { 1, 2, 3 }, .nr_build_id = 3 };
+
+static void be_too_slow(struct debuginfod *debuginfod)
+{
+	struct debuginfod_folder folder;
+	struct child client;
+
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &folder, &client), 0);
+	child_stop(&client);
+	/* However often it is said. */
+	child_stop(&client);
+	assert_int_equal(debuginfod_finish(debuginfod, &folder, &client), -ETIMEDOUT);
+}
+
+/* One file that takes long is no reason to ask for no other. */
+TEST(test_servers_are_left_alone_after_several)
+{
+	char folder[64], *before = strdup(getenv("PATH"));
+	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
+	struct debuginfod_folder own;
+	struct child client;
+
+	clients_begin(folder);
+	client_make(folder, "sleep 60");
+	assert_int_equal(debuginfod_new(&debuginfod), 0);
+	for (int i = 0; i < 3; i++)
+		be_too_slow(debuginfod);
+	/* An answer in between: they are there. */
+	client_make(folder, ":");
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), 0);
+	assert_int_equal(debuginfod_finish(debuginfod, &own, &client), -ENOENT);
+	client_make(folder, "sleep 60");
+	for (int i = 0; i < 4; i++)
+		be_too_slow(debuginfod);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), -EAGAIN);
+	assert_true(debuginfod_again_ns(debuginfod) > clock_mono_ns() + 50 * NS_PER_SEC);
+	clients_end(folder, before);
 }
 
 /* The functions that were inlined stand in front. */
