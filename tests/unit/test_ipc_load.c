@@ -349,22 +349,6 @@ OPTIONS_TEST(test_larger_than_all, .max_pending_bytes = 1000)
 	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
-/* A client that takes nothing holds up those who ask for as much, but not for ever. */
-OPTIONS_TEST(test_slow_goes, .max_pending_bytes = 1000, .patience_s = 1)
-{
-	int slow[1];
-
-	crowd_open(fixture, slow, 1, LARGE);
-	server_wait(fixture, 1);
-	do {
-		server_step(fixture, -1, 100);
-		raw_ask(fixture, LARGE);
-	} while (raw_status(fixture) == 503);
-	assert_int_equal(raw_status(fixture), 200);
-	assert_true(fixture->crowded > 0);
-	crowd_close(slow, 1);
-}
-
 /* They go as soon as that is found out, however patient the server is. */
 OPTIONS_TEST(test_slow_makes_room, .max_pending_bytes = 2 << 20, .patience_s = 1000,
 	     .lifetime_s = 1000)

@@ -167,26 +167,6 @@ METRICS_TEST(test_histogram, .histograms = true)
 			 31);
 }
 
-/* Each bound is one of the buckets' own, and its text is that number and no other. */
-TEST(test_bounds)
-{
-	__cleanup(metrics_freep) struct metrics *metrics = NULL;
-	const struct metrics_options options = { .histograms = true };
-	__cleanup(freep) char *text = NULL;
-	unsigned int shift = 10;
-
-	metrics = metrics_make(&options);
-	metrics_take(metrics, scenario_ordinary(ABI_OF_TESTS));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
-	for (const char *at = text; (at = strstr(at, "syscall=\"write\",le=\"")) && shift <= 34;
-	     shift += 2) {
-		at += strlen("syscall=\"write\",le=\"");
-		assert_true(strtod(at, NULL) == (double)(1ULL << shift) / 1e9);
-		assert_int_equal(hist_bucket_low(hist_bucket(1ULL << shift)), 1ULL << shift);
-	}
-	assert_int_equal(shift, 36);
-}
-
 /* A process that moves takes nothing along: what it did before stays where it was. */
 TEST(test_moving_process)
 {

@@ -1,8 +1,279 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Snapshots as values: copies, look-ups, sums, and the reasons why one may not be exact. */
+/*
+ * Snapshots as values: rows and processes are added up in any order, copied, looked up; the reasons
+ * why one may not be exact.
+ */
 #include "fixture.h"
 
+#include "model/builder.h"
 #include "model/snapshot.h"
+
+#define NR_ROWS 300
+
+static void rows_shuffle(struct row *rows, size_t count, uint64_t *seed)
+{
+	for (size_t i = count - 1; i > 0; i--) {
+		size_t j = random_below(seed, i + 1);
+		struct row row = rows[i];
+
+		rows[i] = rows[j];
+		rows[j] = row;
+	}
+}
+
+static struct snapshot *snapshot_of(const struct row *rows, size_t count)
+{
+	struct builder *builder = builder_make();
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(builder_add_row(builder, &rows[i]), 0);
+	return snapshot_take(builder);
+}
+
+static void assert_sorted(const struct snapshot *snapshot)
+{
+	for (size_t i = 1; i < snapshot->nr_rows; i++)
+		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
+	for (size_t i = 1; i < snapshot->nr_processes; i++)
+		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
+			    0);
+}
+
+/* The sum of one identity, added up without a builder. */
+static void row_sum(const struct row *rows, size_t count, const struct row *identity,
+		    struct row *sum)
+{
+	row_init(sum);
+	sum->pid = identity->pid;
+	sum->boot_ns = identity->boot_ns;
+	sum->abi = identity->abi;
+	sum->nr = identity->nr;
+	for (size_t i = 0; i < count; i++) {
+		if (!row_compare(&rows[i], identity))
+			assert_int_equal(row_merge(sum, &rows[i]), 0);
+	}
+}
+
+TEST(test_any_order)
+{
+	static struct row rows[NR_ROWS];
+	__cleanup(snapshot_freep) struct snapshot *first = NULL;
+	uint64_t seed = 11, calls = 0, sum = 0;
+
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		row_init_random(&rows[i], &seed);
+		calls += rows[i].calls;
+	}
+	first = snapshot_of(rows, NR_ROWS);
+	assert_sorted(first);
+	assert_in_range(first->nr_rows, 20, 4 * 2 * 5);
+	for (size_t i = 0; i < first->nr_rows; i++) {
+		struct row expected;
+
+		row_sum(rows, NR_ROWS, first->rows[i], &expected);
+		assert_row_equal(first->rows[i], &expected);
+		row_done(&expected);
+		sum += first->rows[i]->calls;
+	}
+	assert_int_equal(sum, calls);
+	for (int i = 0; i < 20; i++) {
+		__cleanup(snapshot_freep) struct snapshot *other = NULL;
+
+		rows_shuffle(rows, NR_ROWS, &seed);
+		other = snapshot_of(rows, NR_ROWS);
+		assert_snapshot_equal(first, other);
+	}
+	rows_done(rows, NR_ROWS);
+}
+
+TEST(test_merge)
+{
+	static struct row rows[NR_ROWS];
+	__cleanup(snapshot_freep) struct snapshot *expected = NULL, *got = NULL, *rest = NULL;
+	struct builder *a = builder_make(), *b = builder_make();
+	uint64_t seed = 12;
+
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		row_init_random(&rows[i], &seed);
+		assert_int_equal(builder_add_row(i % 3 ? a : b, &rows[i]), 0);
+	}
+	builder_take_process(a, 1, "one", 3, 10);
+	builder_take_process(b, 1, "uno", 3, 5);
+	builder_take_process(b, 2, "two", 3, 7);
+	assert_int_equal(builder_merge(a, b), 0);
+	got = snapshot_take(a);
+	expected = snapshot_of(rows, NR_ROWS);
+	assert_int_equal(got->nr_rows, expected->nr_rows);
+	for (size_t i = 0; i < got->nr_rows; i++)
+		assert_row_equal(got->rows[i], expected->rows[i]);
+	assert_int_equal(got->nr_processes, 2);
+	assert_string_equal(got->processes[0].comm, "one");
+	assert_int_equal(got->processes[0].user_ns, 15);
+	assert_string_equal(got->processes[1].comm, "two");
+	assert_int_equal(got->processes[1].user_ns, 7);
+
+	/* The other one keeps what it had. */
+	rest = snapshot_take(b);
+	assert_int_equal(rest->nr_processes, 2);
+	assert_int_equal(rest->processes[0].user_ns, 5);
+	rows_done(rows, NR_ROWS);
+}
+
+BUILDER_TEST(test_many_rows)
+{
+	enum { PROCESSES = 100, CALLS = 100 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct row row;
+
+	/* 7919 is prime to 10000: every row once, far from in order. */
+	for (uint32_t i = 0; i < 2 * PROCESSES * CALLS; i++) {
+		uint32_t at = i * 7919 % (PROCESSES * CALLS);
+
+		row_init_for(&row, 1 + at / CALLS, ABI_X86_64, (int)(at % CALLS));
+		row_add_calls(&row, 1, at, 0, 0);
+		row_add_errors(&row, 1 + (int)(at % 100), 1);
+		builder_take_row(builder, &row);
+		builder_take_process(builder, 1 + at / CALLS, "many", 4, 1);
+	}
+	snapshot = snapshot_take(builder);
+	assert_has(snapshot, nr_rows, PROCESSES * CALLS, nr_processes, PROCESSES);
+	assert_sorted(snapshot);
+	for (uint32_t i = 0; i < PROCESSES * CALLS; i++) {
+		const struct row *found = snapshot->rows[i];
+
+		assert_has(found, pid, 1 + i / CALLS, nr, i % CALLS, calls, 2, wall_ns, 2 * i,
+			   nr_errnos, 1);
+		assert_int_equal(found->errnos[0].count, 2);
+		assert_ptr_equal(snapshot_find_row(snapshot, found), found);
+	}
+	for (size_t i = 0; i < PROCESSES; i++)
+		assert_int_equal(snapshot->processes[i].user_ns, 2 * CALLS);
+}
+
+BUILDER_TEST(test_process_names)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t boot_ns;
+		const char *comm;
+		bool rename;
+	} added[] = {
+		/* A thread's name gives way to its process's, whichever is first. */
+		{ 1, 10, "thread", false },
+		{ 1, 10, "main", true },
+		{ 1, 10, "thread", false },
+		{ 2, 10, "main", true },
+		{ 2, 10, "thread", false },
+		/* The last name of the process itself counts. */
+		{ 3, 10, "before exec", true },
+		{ 3, 10, "after exec", true },
+		/* No name is no reason to forget one; any is better than none. */
+		{ 4, 10, "known", true },
+		{ 4, 10, "", true },
+		{ 5, 10, "", false },
+		{ 5, 10, "thread", false },
+		/* All 16 bytes count. */
+		{ 6, 10, "0123456789abcdef", true },
+		{ 7, 10, "0123456789abcdef", false },
+		{ 7, 10, "short", true },
+		/* The same number, used again. */
+		{ 1, 11, "other", false },
+	};
+	static const char expected[][PROCESS_COMM_SIZE + 1] = {
+		"main",  "other", "main", "after exec", "known", "thread", "0123456789abcdef",
+		"short",
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(added); i++) {
+		struct process process =
+			process_make(added[i].pid, added[i].comm, strlen(added[i].comm));
+
+		process.boot_ns = added[i].boot_ns;
+		process.user_ns = 1;
+		assert_int_equal(builder_add_process(builder, &process, added[i].rename), 0);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_processes, ARRAY_SIZE(expected));
+	assert_sorted(snapshot);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		assert_memory_equal(snapshot->processes[i].comm, expected[i], PROCESS_COMM_SIZE);
+	assert_int_equal(snapshot->processes[0].user_ns, 3);
+	assert_int_equal(snapshot->processes[1].user_ns, 1);
+}
+
+TEST(test_finish_empties)
+{
+	__cleanup(snapshot_freep) struct snapshot *first = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *second = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *third = snapshot_make();
+	__cleanup(builder_freep) struct builder *builder = builder_make();
+	struct row row;
+
+	assert_int_equal(builder_finish(builder, first), 0);
+	assert_has(first, nr_rows, 0, nr_processes, 0);
+	for (int i = 0; i < 2; i++) {
+		row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
+		row_add_errors(&row, EPERM, 1);
+		builder_take_row(builder, &row);
+		builder_take_process(builder, 1, "one", 3, 1);
+		assert_int_equal(builder_finish(builder, i ? third : second), 0);
+	}
+	assert_int_equal(second->rows[0]->calls, 1);
+	assert_int_equal(second->processes[0].user_ns, 1);
+	assert_snapshot_equal(second, third);
+}
+
+/* A row that is moved leaves an empty one behind. */
+BUILDER_TEST(test_rows_are_moved)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct row row;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		row_init_for(&row, 1, ABI_X86_64, (int)(i % 2));
+		row_add_calls(&row, 1, 100 << (i % 7), 0, 0);
+		row_add_errors(&row, EPERM, 1);
+		assert_int_equal(builder_move_row(builder, &row), 0);
+		assert_has(&row, calls, 0, nr_errnos, 0);
+		assert_int_equal(hist_total(&row.hist), 0);
+		row_done(&row);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_has(snapshot->rows[i], nr, i, calls, 100);
+		assert_int_equal(hist_total(&snapshot->rows[i]->hist), 100);
+		assert_int_equal(snapshot->rows[i]->errnos[0].count, 100);
+	}
+}
+
+/* A row that others share stays theirs when a builder adds to it. */
+TEST(test_rows_are_shared)
+{
+	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
+	struct builder *lasting = builder_make(), *reading = builder_make();
+	struct row row;
+
+	for (int nr = 0; nr < 2; nr++) {
+		row_init_for(&row, 1, ABI_X86_64, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		builder_take_row(lasting, &row);
+	}
+	assert_int_equal(builder_merge(reading, lasting), 0);
+	before = snapshot_take(reading);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_errors(&row, EPERM, 5);
+	builder_take_row(lasting, &row);
+	after = snapshot_take(lasting);
+	assert_has(before->rows[0], calls, 1, nr_errnos, 0);
+	assert_int_equal(after->rows[0]->errors, 5);
+	assert_int_equal(after->rows[0]->errnos[0].count, 5);
+	assert_ptr_not_equal(before->rows[0], after->rows[0]);
+	assert_ptr_equal(before->rows[1], after->rows[1]);
+}
+
+/* --- snapshots ----------------------------------------------------------------------------------- */
 
 TEST(test_new_like)
 {
