@@ -8,6 +8,8 @@
 
 #include "test.h"
 
+#include <jansson.h>
+
 #include "model/builder.h"
 #include "model/snapshot.h"
 #include "syscalls/names.h"
@@ -357,6 +359,41 @@ static inline char *text_close(struct text_stream *stream)
 	} while (0)
 
 typedef int snapshot_report(const struct snapshot *, FILE *);
+
+static inline json_t *json_parse(const char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		fail_msg("byte %d: %s", error.position, error.text);
+	return json;
+}
+
+/* What stands there by its keys and numbers: rows/0/pid; NULL: nothing. */
+static inline const json_t *json_at(const json_t *at, const char *path)
+{
+	char word[MAX_WORD];
+
+	for (int n; sscanf(path, "%63[^/]%n", word, &n) == 1; path += n + (path[n] == '/'))
+		at = json_is_array(at) ? json_array_get(at, strtoul(word, NULL, 10))
+				       : json_object_get(at, word);
+	return at;
+}
+
+static inline json_int_t json_number(const json_t *json, const char *path)
+{
+	if (!json_is_integer(json_at(json, path)))
+		fail_msg("%s is not an integer", path);
+	return json_integer_value(json_at(json, path));
+}
+
+static inline const char *json_text(const json_t *json, const char *path)
+{
+	if (!json_is_string(json_at(json, path)))
+		fail_msg("%s is not a string", path);
+	return json_string_value(json_at(json, path));
+}
 
 /* NULL when there is no such file. */
 static inline char *golden_read(const char *path)

@@ -125,6 +125,18 @@ static void unit_test_add(struct CMUnitTest test)
 	}                                              \
 	static void name##_of(type *given)
 
+/* As TEST_OF(), of what is too large for a stack. */
+#define LARGE_TEST_OF(name, type, given, done, begin, ...) \
+	static void name##_of(type *given);                \
+	TEST(name)                                         \
+	{                                                  \
+		static type it;                            \
+		begin(&it __VA_OPT__(, ) __VA_ARGS__);     \
+		name##_of(&it);                            \
+		done(&it);                                 \
+	}                                                  \
+	static void name##_of(type *given)
+
 /* splitmix64: the same numbers on every machine. */
 static inline uint64_t random_u64(uint64_t *seed)
 {

@@ -85,16 +85,7 @@ static size_t with_pid(const struct snapshot *snapshot)
 	return count;
 }
 
-#define ENDED_TEST(name, keep_bytes, max_stay_bytes)    \
-	static void name##_of(struct state *state);     \
-	TEST(name)                                      \
-	{                                               \
-		static struct state it;                 \
-		start(&it, keep_bytes, max_stay_bytes); \
-		name##_of(&it);                         \
-		done(&it);                              \
-	}                                               \
-	static void name##_of(struct state *state)
+#define ENDED_TEST(name, ...) LARGE_TEST_OF(name, struct state, state, done, start, __VA_ARGS__)
 
 /* However many end, they never are a reason to take no more in. */
 ENDED_TEST(test_processes_that_are_gone, 4096 * KIB, 4096 * KIB)

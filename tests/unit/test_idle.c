@@ -264,16 +264,8 @@ static void world_run(struct world *world, int rounds)
 	snapshot_free(last_anew);
 }
 
-#define WORLD_TEST(name, nr_processes, max_bytes)         \
-	static void name##_of(struct world *world);       \
-	TEST(name)                                        \
-	{                                                 \
-		static struct world it;                   \
-		world_init(&it, nr_processes, max_bytes); \
-		name##_of(&it);                           \
-		world_done(&it);                          \
-	}                                                 \
-	static void name##_of(struct world *world)
+#define WORLD_TEST(name, ...) \
+	LARGE_TEST_OF(name, struct world, world, world_done, world_init, __VA_ARGS__)
 
 WORLD_TEST(test_readings_are_as_if_all_threads_were_read, 7, SIZE_MAX)
 {

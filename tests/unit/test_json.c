@@ -5,7 +5,6 @@
  */
 #include "scenarios.h"
 
-#include <jansson.h>
 #include <math.h>
 
 #include "report/json.h"
@@ -17,23 +16,13 @@
 
 #define KEYS_OF_ALL_ROWS 33
 
-static json_t *parse(const char *text)
-{
-	json_error_t error;
-	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-
-	if (!json)
-		fail_msg("byte %d: %s", error.position, error.text);
-	return json;
-}
-
 static json_t *scenario_json(const char *name)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot =
 		scenario_find(name)->make(ABI_OF_JSON);
 	__cleanup(freep) char *text = render(report_json, snapshot);
 
-	return parse(text);
+	return json_parse(text);
 }
 
 static const json_t *row_at(const json_t *json, size_t index)
@@ -42,24 +31,6 @@ static const json_t *row_at(const json_t *json, size_t index)
 
 	assert_non_null(row);
 	return row;
-}
-
-static json_int_t integer(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_integer(value))
-		fail_msg("%s is not an integer", key);
-	return json_integer_value(value);
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_string(value))
-		fail_msg("%s is not a string", key);
-	return json_string_value(value);
 }
 
 TEST(test_golden)
@@ -103,7 +74,7 @@ TEST(test_form)
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
 		__cleanup(freep) char *text = render(report_json, snapshot);
-		json_auto_t *json = parse(text);
+		json_auto_t *json = json_parse(text);
 		const json_t *rows = json_object_get(json, "rows");
 		size_t size = strlen(text);
 
@@ -135,16 +106,16 @@ BUILDER_TEST(test_untimed_counts)
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
 	text = render(report_json, snapshot);
-	json = parse(text);
-	assert_int_equal(integer(row_at(json, 0), "calls"), 33);
-	assert_int_equal(integer(row_at(json, 0), "no_return"), 11);
-	assert_int_equal(integer(row_at(json, 0), "untimed"), 12);
-	assert_int_equal(integer(row_at(json, 0), "denied"), 5);
-	assert_int_equal(integer(row_at(json, 0), "interrupted"), 6);
+	json = json_parse(text);
+	assert_int_equal(json_number(json, "rows/0/calls"), 33);
+	assert_int_equal(json_number(json, "rows/0/no_return"), 11);
+	assert_int_equal(json_number(json, "rows/0/untimed"), 12);
+	assert_int_equal(json_number(json, "rows/0/denied"), 5);
+	assert_int_equal(json_number(json, "rows/0/interrupted"), 6);
 	/* A pid is no number of bytes. */
-	assert_int_equal(integer(row_at(json, 0), "bytes"), 0);
+	assert_int_equal(json_number(json, "rows/0/bytes"), 0);
 	/* Its process is unknown, its number is not. */
-	assert_int_equal(integer(row_at(json, 0), "pid"), 1);
+	assert_int_equal(json_number(json, "rows/0/pid"), 1);
 }
 
 /* Whatever a process calls itself, a reader gets that and the report stays a report. */
@@ -158,9 +129,9 @@ TEST(test_hostile_names)
 	names = scenario_hostile_names(&count);
 	assert_int_equal(json_array_size(targets), count);
 	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(integer(row_at(json, i), "pid"), 100 + i);
-		assert_string_equal(string(row_at(json, i), "comm"), names[i].text);
-		assert_string_equal(string(json_array_get(targets, i), "comm"), names[i].text);
+		assert_int_equal(json_number(row_at(json, i), "pid"), 100 + i);
+		assert_string_equal(json_text(row_at(json, i), "comm"), names[i].text);
+		assert_string_equal(json_text(json_array_get(targets, i), "comm"), names[i].text);
 	}
 }
 

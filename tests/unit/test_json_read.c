@@ -33,38 +33,31 @@ static struct read_back read_right(const char *text)
 }
 
 /* Groupings by every key, one after the other. */
-static bool table_options_at(size_t index, struct table_options *ret)
-{
-	static const unsigned int keys[] = {
-		0,
-		GROUP_PID,
-		GROUP_TID | GROUP_PID,
-		GROUP_COMM,
-		GROUP_UNIT,
-		GROUP_USER,
-		GROUP_ABI,
-		GROUP_SYSCALL | GROUP_ARG0,
-		GROUP_COMM | GROUP_USER | GROUP_UNIT | GROUP_PID,
-		GROUP_PID | GROUP_TID | GROUP_SYSCALL | GROUP_ARG0,
-	};
-
-	if (index >= ARRAY_SIZE(keys))
-		return false;
-	*ret = (struct table_options){ .hist = index == 0, .keys = keys[index] };
-	return true;
-}
+static const struct table_options groupings[] = {
+	{ .hist = true },
+	{ .keys = GROUP_PID },
+	{ .keys = GROUP_TID | GROUP_PID },
+	{ .keys = GROUP_COMM },
+	{ .keys = GROUP_UNIT },
+	{ .keys = GROUP_USER },
+	{ .keys = GROUP_ABI },
+	{ .keys = GROUP_SYSCALL | GROUP_ARG0 },
+	{ .keys = GROUP_COMM | GROUP_USER | GROUP_UNIT | GROUP_PID },
+	{ .keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL | GROUP_ARG0 },
+};
 
 static int all_tables(const struct snapshot *snapshot, FILE *out)
 {
 	struct column_list columns = { .count = 0 };
-	struct table_options options;
 	int err = 0;
 
 	for (size_t i = 0; column_at(i); i++) {
 		if (!column_is_key(column_at(i)))
 			column_list_add(&columns, column_at(i));
 	}
-	for (size_t i = 0; table_options_at(i, &options); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(groupings); i++) {
+		struct table_options options = groupings[i];
+
 		err |= report_csv(snapshot, &options, true, out);
 		err |= report_errors(snapshot, &options, out);
 		err |= report_chart(snapshot, &options, out);
@@ -146,14 +139,13 @@ static struct snapshot *snapshot_of_all_fields(void)
 
 static int all_stacks(const struct snapshot *snapshot, FILE *out)
 {
-	struct table_options options;
 	int err = 0;
 
 	for (int weight = 0; weight < NR_STACK_WEIGHT; weight++) {
 		const struct stack_options stack_options = { .weight = (enum stack_weight)weight };
 
-		for (size_t i = 0; table_options_at(i, &options); i++)
-			err |= report_stacks(snapshot, &options, &stack_options, out);
+		for (size_t i = 0; i < ARRAY_SIZE(groupings); i++)
+			err |= report_stacks(snapshot, &groupings[i], &stack_options, out);
 		err |= report_folded(snapshot, stack_options.weight, out);
 		err |= report_flame(snapshot, stack_options.weight, out);
 	}

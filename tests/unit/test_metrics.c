@@ -560,28 +560,28 @@ BUILDERS_TEST(test_cap)
 
 /* --- names --- */
 
-METRICS_TEST(test_reserved_names, .group = METRICS_BY_COMM)
+/* Reserved names, and those that are told apart by bytes but look alike in a label, share a series. */
+TEST(test_shared_names)
 {
-	static const char *const names[] = { "other", "total", "unattributed", "" };
-	__cleanup(freep) char *text = NULL;
+	static const struct {
+		const char *names[4], *series;
+	} cases[] = {
+		{ { "other", "total", "unattributed", "" }, "other" },
+		{ { "\xff", "\\xff", "\\xff", "\xff" }, "\\\\xff" },
+	};
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
 
-	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
-		program_add(builder, i + 1, names[i], 1ULL << i);
-	text = metrics_scrape(metrics, builder);
-	assert_int_equal(comm_calls(text, "other"), 15);
-	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+		struct builder *builder = builder_make();
+		__cleanup(freep) char *text = NULL;
 
-/* Names that are told apart by bytes but look alike in a label share its series. */
-METRICS_TEST(test_equal_labels, .group = METRICS_BY_COMM)
-{
-	__cleanup(freep) char *text = NULL;
-
-	program_add(builder, 1, "\xff", 1);
-	program_add(builder, 2, "\\xff", 2);
-	text = metrics_scrape(metrics, builder);
-	assert_int_equal(comm_calls(text, "\\\\xff"), 3);
-	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+		for (uint32_t j = 0; j < 4; j++)
+			program_add(builder, j + 1, cases[i].names[j], 1ULL << j);
+		text = metrics_scrape(metrics, builder);
+		assert_int_equal(comm_calls(text, cases[i].series), 15);
+		assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+	}
 }
 
 /* Numbers that no kernel knows, and errors that none has, make no series each. */

@@ -2,8 +2,6 @@
 /* The table of stacks, the counts of stacks in rows, the section of stacks below a table, and in JSON. */
 #include "stack_scenarios.h"
 
-#include <jansson.h>
-
 TEST(test_empty)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
@@ -326,18 +324,8 @@ STACKS_TEST(test_sums)
 static json_t *stacks_json(const struct snapshot *snapshot)
 {
 	__cleanup(freep) char *text = render(report_json, snapshot);
-	json_t *json = json_loads(text, 0, NULL);
 
-	assert_non_null(json);
-	return json;
-}
-
-static uint64_t integer(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	assert_true(json_is_integer(value));
-	return (uint64_t)json_integer_value(value);
+	return json_parse(text);
 }
 
 /* Each row's stacks add up to the row, in every number. */
@@ -355,8 +343,8 @@ STACKS_TEST(test_json_sums)
 			uint64_t sum = 0;
 
 			json_array_foreach(json_object_get(row, "stacks"), j, stack) sum +=
-				integer(stack, keys[key]);
-			assert_int_equal(sum, integer(row, keys[key]));
+				(uint64_t)json_number(stack, keys[key]);
+			assert_int_equal(sum, (uint64_t)json_number(row, keys[key]));
 		}
 	}
 	json_decref(json);
@@ -382,28 +370,24 @@ static const json_t *stack_ending(const json_t *json, const char *end)
 STACKS_TEST(test_json_stack)
 {
 	json_t *json = stacks_json(snapshot);
-	const json_t *stack = stack_ending(json, "no_frame_pointer"), *frame;
+	const json_t *stack = stack_ending(json, "no_frame_pointer");
 
-	frame = json_array_get(json_object_get(stack, "frames"), 0);
-	assert_true(json_is_null(json_object_get(frame, "module")));
-	assert_string_equal(json_string_value(json_object_get(frame, "symbol")),
+	assert_true(json_is_null(json_at(stack, "frames/0/module")));
+	assert_string_equal(json_text(stack, "frames/0/symbol"),
 			    "LazyCompile:~handle /srv/app.js:12");
-	frame = json_array_get(json_object_get(stack, "frames"), 1);
-	assert_true(json_is_null(json_object_get(frame, "symbol")));
-	assert_int_equal(integer(frame, "offset"), 0x7f1234567890);
-	assert_int_equal(integer(stack, "max_ns"), 300 * USEC);
-	assert_int_equal(
-		json_array_size(json_object_get(stack_ending(json, "frames_lost"), "frames")), 0);
+	assert_true(json_is_null(json_at(stack, "frames/1/symbol")));
+	assert_int_equal(json_number(stack, "frames/1/offset"), 0x7f1234567890);
+	assert_int_equal(json_number(stack, "max_ns"), 300 * USEC);
+	assert_int_equal(json_array_size(json_at(stack_ending(json, "frames_lost"), "frames")), 0);
 	/* The first is of calls without a time. */
 	stack = stack_ending(json, "other_stacks");
-	assert_true(json_is_null(json_object_get(stack, "wall_ns")));
-	assert_int_equal(integer(stack, "calls"), 4);
-	stack = stack_ending(json, "complete");
-	assert_int_equal(json_array_size(json_object_get(stack, "frames")), 6);
+	assert_true(json_is_null(json_at(stack, "wall_ns")));
+	assert_int_equal(json_number(stack, "calls"), 4);
+	assert_int_equal(json_array_size(json_at(stack_ending(json, "complete"), "frames")), 6);
 	json_decref(json);
 	snapshot->stacks = NULL;
 	json = stacks_json(snapshot);
-	assert_null(json_object_get(json_array_get(json_object_get(json, "rows"), 0), "stacks"));
+	assert_null(json_at(json, "rows/0/stacks"));
 	json_decref(json);
 }
 
@@ -411,14 +395,6 @@ TEST(test_json_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	json_auto_t *json = stacks_json(stacked.snapshot);
-	const json_t *frame = json_array_get(
-		json_object_get(
-			json_array_get(
-				json_object_get(json_array_get(json_object_get(json, "rows"), 1),
-						"stacks"),
-				0),
-			"frames"),
-		0);
 
-	assert_string_equal(json_string_value(json_object_get(frame, "symbol")), "one\ntwo 7\r\n8");
+	assert_string_equal(json_text(json, "rows/1/stacks/0/frames/0/symbol"), "one\ntwo 7\r\n8");
 }
