@@ -326,21 +326,6 @@ FOLDER_TEST(test_mode)
 	}
 }
 
-/* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
-FOLDER_TEST(test_mode_at_birth)
-{
-	struct sockaddr_un address = raw_address(fixture->path);
-	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0);
-	const mode_t before = umask(0);
-	struct stat found;
-
-	assert_int_equal(fchmod(fd, 0600), 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	umask(before);
-	assert_int_equal(lstat(fixture->path, &found), 0);
-	assert_int_equal(found.st_mode, S_IFSOCK | 0600);
-}
-
 FOLDER_TEST(test_group)
 {
 	struct stat found;
