@@ -89,9 +89,7 @@ COMPARED_TEST(test_figures, "read:1000x2m openat:50x1u!50 write:5x1000", 10,
 	assert_near(item->b.calls_per_s, 300);
 	assert_near(item->a.seconds_per_s, 0.2);
 	assert_near(item->b.seconds_per_s, 1.8);
-	assert_int_equal(item->a.mean_ns, 2 * MSEC);
-	assert_int_equal(item->b.p99_ns, 6 * MSEC);
-	assert_int_equal(item->word, COMPARE_SLOWER);
+	assert_has(item, a.mean_ns, 2 * MSEC, b.p99_ns, 6 * MSEC, word, COMPARE_SLOWER);
 	item = find_call(&c->list, "openat");
 	assert_near(item->a.errors_per_s, 5);
 	assert_near(item->b.errors_per_s, 3);
@@ -101,8 +99,7 @@ COMPARED_TEST(test_figures, "read:1000x2m openat:50x1u!50 write:5x1000", 10,
 	assert_false(item->b.present);
 	assert_int_equal(item->b.group.sum.calls, 0);
 	assert_int_equal(find_call(&c->list, "fstat")->word, COMPARE_NEW);
-	assert_int_equal(c->list.total.a.group.sum.calls, 1055);
-	assert_int_equal(c->list.total.b.group.sum.calls, 9150);
+	assert_has(c, list.total.a.group.sum.calls, 1055, list.total.b.group.sum.calls, 9150);
 }
 
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
@@ -147,9 +144,8 @@ TEST(test_matches_by_text)
 		__cleanup(comparison_list_done) struct comparison_list list =
 			compare(a, b, keys[i]);
 
-		assert_int_equal(list.count, 1);
-		assert_int_equal(list.items[0].a.group.sum.calls, 12);
-		assert_int_equal(list.items[0].b.group.sum.calls, 12);
+		assert_has(&list, count, 1, items[0].a.group.sum.calls, 12,
+			   items[0].b.group.sum.calls, 12);
 	}
 }
 
@@ -296,8 +292,7 @@ COMPARED_TEST(test_waiting_regression, FINE, REGRESSED)
 	struct regressions found;
 
 	assert_int_equal(snapshot_compare(c->a, c->b, GROUP_SYSCALL, &waiting, &list), 0);
-	assert_int_equal(list.count, 1);
-	assert_int_equal(list.items[0].word, COMPARE_SLOWER);
+	assert_has(&list, count, 1, items[0].word, COMPARE_SLOWER);
 	assert_false(comparison_regressions(&list, &list.items[0], &rule, &found));
 }
 

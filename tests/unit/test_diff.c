@@ -284,11 +284,9 @@ TEST(test_leaves_both_alone)
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of("1/0:30 1/0:1 1=one:300");
 	__cleanup(snapshot_freep) struct snapshot *diff = diff_make(earlier, later);
 
-	assert_int_equal(earlier->rows[0]->calls, 10);
-	assert_int_equal(earlier->processes[0].user_ns, 100);
-	assert_int_equal(later->rows[0]->calls, 31);
-	assert_int_equal(later->rows[0]->errnos[0].count, 2);
-	assert_int_equal(later->processes[0].user_ns, 300);
+	assert_has(earlier, rows[0]->calls, 10, processes[0].user_ns, 100);
+	assert_has(later, rows[0]->calls, 31, rows[0]->errnos[0].count, 2, processes[0].user_ns,
+		   300);
 	assert_ptr_not_equal(diff->rows[0]->errnos, later->rows[0]->errnos);
 	assert_int_equal(diff->rows[0]->errnos[0].count, 1);
 }
@@ -435,8 +433,7 @@ TEST(test_join_in_flight)
 	assert_int_equal(snapshot_join(parts, 1, after, &joined), 0);
 	assert_int_equal(joined->nr_rows, 1);
 	assert_has(joined->rows[0], in_flight, 1, oldest_start_ns, 100);
-	assert_int_equal(joined->nr_processes, 1);
-	assert_int_equal(joined->processes[0].user_ns, 0);
+	assert_has(joined, nr_processes, 1, processes[0].user_ns, 0);
 }
 
 TEST(test_of_nothing)

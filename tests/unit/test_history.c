@@ -124,8 +124,7 @@ HISTORY_TEST(test_kinds_retire, 22, .keep_ns = { DAY, DAY, DAY })
 	assert_int_equal(count_kinds(history, "SELECT count(*) FROM kind WHERE comm = 'once'"), 0);
 	assert_int_equal(count_kinds(history, "SELECT count(*) FROM kind WHERE comm GLOB 'kind-?'"),
 			 3);
-	ask_must(history, 0, 0, 0, timeline);
-	assert_int_equal(timeline->steps[0].sum->nr_processes, 3);
+	ask_has(history, 0, 0, 0, timeline, steps[0].sum->nr_processes, 3);
 }
 
 /* Roll-ups are there, a question takes each moment once, and what is old goes without a loss. */
@@ -180,9 +179,8 @@ HISTORY_TEST(test_size_is_bounded, 7, .max_bytes = 1 << 20)
 	/* The log may be as large as it gets between two checkpoints. */
 	assert_in_range(size.bytes, MAX / 2, MAX + (2 << 20));
 	assert_true(size.first_ns > NEW_YEAR);
-	ask_has(history, NEW_YEAR, 0, 0, timeline, nr_gaps, 1);
-	assert_int_equal(timeline->gaps[0].reason, GAP_RETIRED);
-	assert_int_equal(timeline->steps[0].covered_ns, host.real_ns - size.first_ns);
+	ask_has(history, NEW_YEAR, 0, 0, timeline, nr_gaps, 1, gaps[0].reason, GAP_RETIRED,
+		steps[0].covered_ns, host.real_ns - size.first_ns);
 }
 
 /* A stop, a crash or a boot leaves a gap, and what was counted before stays. */

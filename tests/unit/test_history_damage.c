@@ -81,8 +81,7 @@ static void check_damage(struct history *history, int64_t end_ns, int refused)
 	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
 	if (timeline.gaps[0].start_ns != NEW_YEAR)
 		assert_int_equal(timeline.gaps[0].start_ns, WRITTEN);
-	assert_int_equal(timeline.gaps[0].end_ns, end_ns);
-	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
+	assert_has(&timeline, gaps[0].end_ns, end_ns, steps[0].covered_ns, MINUTE);
 }
 
 /* Counting begins again. Returns how many intervals were refused first, for what is in the file. */
@@ -201,13 +200,10 @@ TEST(test_damaged_while_open)
 		append_must(history, interval);
 	}
 	assert_int_equal(history_size(history, &size), 0);
-	assert_has(&size, set_aside, 1, failed, 0);
-	assert_int_equal(size.intervals[0], 5);
+	assert_has(&size, set_aside, 1, failed, 0, intervals[0], 5);
 	aside = history_set_aside(history);
 	assert_all(aside, !history_set_aside(history));
-	ask_must(history, NEW_YEAR, 0, 0, &timeline);
-	assert_int_equal(timeline.steps[0].covered_ns, 5 * MINUTE);
-	assert_int_equal(timeline.nr_gaps, 1);
+	ask_has(history, NEW_YEAR, 0, 0, &timeline, steps[0].covered_ns, 5 * MINUTE, nr_gaps, 1);
 	assert_has(&timeline.gaps[0], reason, GAP_DAMAGED, end_ns, NEW_YEAR + 1000 * MINUTE);
 	history_close(history);
 	sample_done(&sample);

@@ -25,8 +25,7 @@ PLACE_TEST(test_reader_and_writer)
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 
 		append_must(writer, interval);
-		ask_must(reader, 0, 0, 0, &timeline);
-		assert_int_equal(timeline.steps[0].covered_ns, i * MINUTE);
+		ask_has(reader, 0, 0, 0, &timeline, steps[0].covered_ns, i * MINUTE);
 		assert_int_equal(history_append(reader, interval, &d), -EROFS);
 	}
 	assert_int_equal(history_open(place->dir, &(struct history_options){ 0 }, &second, &d),
@@ -424,8 +423,7 @@ PLACE_TEST(test_odd_bytes)
 		assert_int_equal(checks, 0);
 	}
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
+	ask_has(history, 0, 0, 0, &timeline, steps[0].covered_ns, MINUTE);
 	history_close(history);
 }
 

@@ -265,15 +265,13 @@ HISTORY_TEST(test_steps_before_the_first, 45, .keep_ns = { 10 * MINUTE, HOUR, 2 
 {
 	ask_has(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, timeline, nr_steps, 0);
 	append_minutes(history, &host, 1, 1);
-	ask_has(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline, nr_steps, 2);
-	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
+	ask_has(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline, nr_steps, 2,
+		steps[0].start_ns, NEW_YEAR);
 	assert_all(timeline->steps[0].sum, !timeline->steps[1].sum);
 	append_minutes(history, &host, 6 * 60 - 1, 1);
 	/* The first hours are a gap by now. */
-	ask_must(history, NEW_YEAR - DAY, 0, HOUR, timeline);
-	assert_int_equal(timeline->gaps[0].reason, GAP_RETIRED);
-	assert_int_equal(timeline->nr_steps, 6);
-	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
+	ask_has(history, NEW_YEAR - DAY, 0, HOUR, timeline, gaps[0].reason, GAP_RETIRED, nr_steps,
+		6, steps[0].start_ns, NEW_YEAR);
 	assert_null(timeline->steps[0].sum);
 }
 
@@ -306,8 +304,7 @@ HISTORY_TEST(test_new_limits, 47)
 	assert_int_equal(history_size(history, &after), 0);
 	assert_in_range(after.intervals[0], 20, 40);
 	assert_int_equal(after.first_ns, before.first_ns);
-	ask_has(history, 0, 0, 0, timeline, nr_gaps, 0);
-	assert_int_equal(timeline->steps[0].covered_ns, 200 * MINUTE);
+	ask_has(history, 0, 0, 0, timeline, nr_gaps, 0, steps[0].covered_ns, 200 * MINUTE);
 }
 
 /* --- partitions ---------------------------------------------------------------------------------- */

@@ -105,8 +105,7 @@ SERVER_TEST(test_parameter_limit)
 		raw_ask(fixture, request);
 		assert_int_equal(raw_status(fixture), nr > IPC_MAX_PARAMETERS ? 400 : 200);
 	}
-	assert_int_equal(fixture->asked, 1);
-	assert_int_equal(fixture->last.nr_parameters, IPC_MAX_PARAMETERS);
+	assert_has(fixture, asked, 1, last.nr_parameters, IPC_MAX_PARAMETERS);
 }
 
 /* Bytes after a request on its connection are nobody's. */

@@ -319,9 +319,8 @@ TEST(test_other_counters)
 	json_object_set_new(losses, "new_loss", json_integer(7));
 	json_object_set_new(row, "new_count", json_integer(7));
 	back = read_json(json);
-	assert_int_equal(back.snapshot->losses.count[LOSS_EXIT_MISSED], 0);
-	assert_int_equal(back.snapshot->losses.count[LOSS_TORN_READ], 124);
-	assert_int_equal(back.snapshot->rows[0]->denied, 0);
+	assert_has(&back, snapshot->losses.count[LOSS_EXIT_MISSED], 0,
+		   snapshot->losses.count[LOSS_TORN_READ], 124, snapshot->rows[0]->denied, 0);
 }
 
 static char *rates_text(const struct snapshot *earlier, const struct snapshot *later)

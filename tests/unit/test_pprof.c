@@ -268,10 +268,8 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 	profile_make(snapshot, file, &profile);
 	text = profile_text(&profile);
 	golden_check(name, text);
-	assert_int_equal(profile.sums[0], sum.calls);
-	assert_int_equal(profile.sums[1], sum.wall_ns);
-	assert_int_equal(profile.sums[2], row_cpu_ns(&sum));
-	assert_int_equal(profile.sums[3], sum.errors);
+	assert_has(&profile, sums[0], sum.calls, sums[1], sum.wall_ns, sums[2], row_cpu_ns(&sum),
+		   sums[3], sum.errors);
 }
 
 STACKS_TEST(test_golden)

@@ -51,8 +51,7 @@ TEST(test_a_copy_brings_what_it_was_sent_for)
 	assert_int_equal(copy_send(bring_all, "text", &answer), 0);
 	assert_string_equal(answer.text, "text");
 	assert_string_equal(answer.name, "name");
-	assert_int_equal(answer.numbers[3], 9);
-	assert_int_equal(answer.nr_fds, MAX_COPY_FDS);
+	assert_has(&answer, numbers[3], 9, nr_fds, MAX_COPY_FDS);
 	for (int i = 0; i < MAX_COPY_FDS; i++) {
 		assert_int_equal(pread(answer.fds[i], text, 1, 0), 1);
 		assert_int_equal(atoi(text), i);
@@ -148,9 +147,7 @@ TEST(test_a_copy_has_no_descriptors_but_its_own)
 
 	assert_int_equal(copy_start(look, &two, &two.kept, 1, &copy), 0);
 	assert_int_equal(copy_finish(&copy, &answer), 0);
-	assert_int_equal(answer.numbers[0], 1);
-	assert_int_equal(answer.numbers[1], 0);
-	assert_int_equal(answer.numbers[2], 1);
+	assert_has(&answer, numbers[0], 1, numbers[1], 0, numbers[2], 1);
 	close(two.kept);
 	close(two.other);
 }

@@ -89,8 +89,7 @@ SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 	assert_has(&sums.groups[0].sum, abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6,
 		   in_flight, 2, oldest_start_ns, 1234);
 	assert_int_equal(row_cpu_ns(&sums.groups[0].sum), (1234 + 5678) * 70);
-	assert_int_equal(sums.groups[0].sum.nr_errnos, 3);
-	assert_int_equal(sums.groups[0].sum.errnos[0].err, EPERM);
+	assert_has(&sums, groups[0].sum.nr_errnos, 3, groups[0].sum.errnos[0].err, EPERM);
 	assert_has(&sums.groups[0].sum.errnos[1], err, EINTR, count, 4);
 	assert_int_equal(sums.groups[0].sum.errnos[2].err, EIO);
 	assert_has(&sums.groups[1].sum, nr, 1, calls, 2, min_ns, 1234, max_ns, 5678);
@@ -295,11 +294,9 @@ BUILDER_TEST(test_select_drops_nothing_but_nothing)
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	assert_int_equal(group_list_select(&list, &all), 0);
-	assert_int_equal(list.nr_groups, 1);
-	assert_int_equal(list.groups[0].sum.nr, 1);
+	assert_has(&list, nr_groups, 1, groups[0].sum.nr, 1);
 	assert_int_equal(group_list_select(&list, &none), 0);
-	assert_int_equal(list.nr_groups, 1);
-	assert_int_equal(list.groups[0].nr_merged, 1);
+	assert_has(&list, nr_groups, 1, groups[0].nr_merged, 1);
 }
 
 /* Equal groups keep the order they had. */
@@ -508,8 +505,7 @@ TEST(test_all)
 		assert_snapshot_equal(snapshot, same);
 	}
 	assert_int_equal(snapshot_filter(snapshot, &one, &left), 0);
-	assert_int_equal(left->nr_processes, 1);
-	assert_int_equal(left->losses.count[LOSS_TASK_TABLE_FULL], 4);
+	assert_has(left, nr_processes, 1, losses.count[LOSS_TASK_TABLE_FULL], 4);
 	assert_same(left, snapshot, elapsed_ns, end_mono_ns);
 	assert_string_equal(snapshot_user(left, 33), "www-data");
 }

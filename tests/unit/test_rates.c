@@ -160,8 +160,7 @@ BUILDERS_TEST(test_shrunk)
 	take_ended(after, 7, "read", 1, MSEC, 0, 0);
 	rates = rates_make(before, after, RATE_BY_PID);
 	assert_states(line_of(rates, 7), 0, 0, 0, 0, 0);
-	assert_int_equal(rates->diff->processes[0].user_ns, 0);
-	assert_int_equal(rates->diff->losses.count[LOSS_TIME_CLAMPED], 3);
+	assert_has(rates, diff->processes[0].user_ns, 0, diff->losses.count[LOSS_TIME_CLAMPED], 3);
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */

@@ -277,8 +277,7 @@ TEST(test_errnos)
 		assert_int_equal(row_add_errno(&row, err, 2), 0);
 	assert_int_equal(row_add_errno(&row, ENOENT, 2), 0);
 	odd_values_apply(&odd, ODD_USER, &row);
-	assert_int_equal(row.nr_errnos, HALF + 1);
-	assert_int_equal(row.errnos[0].err, ENOENT);
-	assert_int_equal(row.errnos[HALF].err, 1000 + HALF - 1);
+	assert_has(&row, nr_errnos, HALF + 1, errnos[0].err, ENOENT, errnos[HALF].err,
+		   1000 + HALF - 1);
 	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (HALF + 1));
 }

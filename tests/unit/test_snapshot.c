@@ -114,8 +114,7 @@ TEST(test_merge)
 
 	/* The other one keeps what it had. */
 	rest = snapshot_take(b);
-	assert_int_equal(rest->nr_processes, 2);
-	assert_int_equal(rest->processes[0].user_ns, 5);
+	assert_has(rest, nr_processes, 2, processes[0].user_ns, 5);
 	rows_done(rows, NR_ROWS);
 }
 
@@ -142,8 +141,7 @@ BUILDER_TEST(test_many_rows)
 		const struct row *found = snapshot->rows[i];
 
 		assert_has(found, pid, 1 + i / CALLS, nr, i % CALLS, calls, 2, wall_ns, 2 * i,
-			   nr_errnos, 1);
-		assert_int_equal(found->errnos[0].count, 2);
+			   nr_errnos, 1, errnos[0].count, 2);
 		assert_ptr_equal(snapshot_find_row(snapshot, found), found);
 	}
 	for (size_t i = 0; i < PROCESSES; i++)
@@ -198,8 +196,7 @@ BUILDER_TEST(test_process_names)
 	assert_sorted(snapshot);
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
 		assert_memory_equal(snapshot->processes[i].comm, expected[i], PROCESS_COMM_SIZE);
-	assert_int_equal(snapshot->processes[0].user_ns, 3);
-	assert_int_equal(snapshot->processes[1].user_ns, 1);
+	assert_has(snapshot, processes[0].user_ns, 3, processes[1].user_ns, 1);
 }
 
 TEST(test_finish_empties)
@@ -219,8 +216,7 @@ TEST(test_finish_empties)
 		builder_take_process(builder, 1, "one", 3, 1);
 		assert_int_equal(builder_finish(builder, i ? third : second), 0);
 	}
-	assert_int_equal(second->rows[0]->calls, 1);
-	assert_int_equal(second->processes[0].user_ns, 1);
+	assert_has(second, rows[0]->calls, 1, processes[0].user_ns, 1);
 	assert_snapshot_equal(second, third);
 }
 
@@ -267,8 +263,7 @@ TEST(test_rows_are_shared)
 	builder_take_row(lasting, &row);
 	after = snapshot_take(lasting);
 	assert_has(before->rows[0], calls, 1, nr_errnos, 0);
-	assert_int_equal(after->rows[0]->errors, 5);
-	assert_int_equal(after->rows[0]->errnos[0].count, 5);
+	assert_has(after, rows[0]->errors, 5, rows[0]->errnos[0].count, 5);
 	assert_ptr_not_equal(before->rows[0], after->rows[0]);
 	assert_ptr_equal(before->rows[1], after->rows[1]);
 }
@@ -299,8 +294,7 @@ TEST(test_new_like)
 	assert_ptr_not_equal(like->boot_id, one->boot_id);
 	assert_ptr_not_equal(like->kernel, one->kernel);
 	assert_same(like, one, start_ns, end_ns, elapsed_ns, end_mono_ns, has_runq);
-	assert_int_equal(like->losses.count[LOSS_TORN_READ], 9);
-	assert_int_equal(like->nr_targets, 1);
+	assert_has(like, losses.count[LOSS_TORN_READ], 9, nr_targets, 1);
 	assert_ptr_not_equal(like->targets, one->targets);
 	assert_process_equal(&like->targets[0], &one->targets[0]);
 	assert_has(like, nr_rows, 0, nr_processes, 0);

@@ -253,8 +253,7 @@ TEST(test_refused)
 	}
 	/* What all of these are variations of. */
 	assert_int_equal(report_timeline_json_read(right, strlen(right), &back, &d), 0);
-	assert_int_equal(back.nr_steps, 2);
-	assert_int_equal(back.gaps[0].reason, GAP_DAMAGED);
+	assert_has(&back, nr_steps, 2, gaps[0].reason, GAP_DAMAGED);
 }
 
 /* Cut off anywhere, it is no timeline. */
