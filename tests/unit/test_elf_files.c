@@ -191,22 +191,24 @@ TEST(test_which_debug_file_is_chosen)
 
 ROOT_TEST(test_debug_file_of_another)
 {
-	const struct elf_identity by_id = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
-	const struct elf_identity by_link = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
+	static const struct elf_identity identities[] = {
+		{ .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 },
+		{ .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 },
+	};
+	static const char *const paths[] = { BUILD_ID_PATH, "/app/x.debug" };
 
 	if (getuid())
 		skip(); /* files of several users are needed */
-	root_write(root, BUILD_ID_PATH, "123456789");
-	root_write(root, "/app/x.debug", "123456789");
-	assert_text(candidate(root, "/app/x", 1000, &by_id, 0), "123456789");
-	assert_text(candidate(root, "/app/x", 1000, &by_link, 0), "123456789");
-	assert_int_equal(chown(root_path(root, BUILD_ID_PATH), 1000, 1000), 0);
-	assert_int_equal(chown(root_path(root, "/app/x.debug"), 1000, 1000), 0);
-	assert_text(candidate(root, "/app/x", 1000, &by_id, 0), "123456789");
-	assert_text(candidate(root, "/app/x", 1000, &by_link, 0), "123456789");
-	assert_int_equal(candidate(root, "/app/x", 0, &by_id, 0), -1);
-	assert_int_equal(candidate(root, "/app/x", 0, &by_link, 0), -1);
-	assert_int_equal(candidate(root, "/app/x", 1001, &by_link, 0), -1);
+	for (int i = 0; i < 2; i++) {
+		const struct elf_identity *identity = &identities[i];
+
+		root_write(root, paths[i], "123456789");
+		assert_text(candidate(root, "/app/x", 1000, identity, 0), "123456789");
+		assert_int_equal(chown(root_path(root, paths[i]), 1000, 1000), 0);
+		assert_text(candidate(root, "/app/x", 1000, identity, 0), "123456789");
+		assert_int_equal(candidate(root, "/app/x", 0, identity, 0), -1);
+		assert_int_equal(candidate(root, "/app/x", 1001, identity, 0), -1);
+	}
 }
 
 /* --- perf maps -------------------------------------------------------------------------------- */
