@@ -94,119 +94,68 @@ TEST(test_keys)
 	keys_check(GROUP_SYSCALL | GROUP_ARG0, "syscall,arg0");
 }
 
-struct cell {
-	const char *column;
-	const char *text; /* of a key; NULL: unknown */
-	uint64_t number;  /* of the rest; UNKNOWN */
-};
-
-#define UNKNOWN UINT64_MAX
-
+/* Cells of a group, as calls=33; oldest=- is not known. */
 static void cells_check(const struct snapshot *snapshot, unsigned int keys, size_t at,
-			const struct cell *cells, size_t count)
+			const char *cells)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct column_scope scope = { snapshot, keys, 1000 };
+	char word[MAX_WORD];
 
 	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
 	assert_true(at < list.nr_groups);
-	for (size_t i = 0; i < count; i++) {
-		const struct column *column = column_named(cells[i].column);
-		char text[COLUMN_TEXT_MAX];
+	while (word_read(&cells, word)) {
+		char *expected = strchr(word, '='), text[COLUMN_TEXT_MAX] = "-";
+		const struct column *column;
 		uint64_t number;
-		bool known;
 
-		if (column_is_key(column)) {
-			known = column_text(column, &scope, &list.groups[at], text);
-			assert_int_equal(known, cells[i].text != NULL);
-			if (known)
-				assert_string_equal(text, cells[i].text);
-		} else {
-			known = column_number(column, &scope, &list.groups[at], &number);
-			if (known != (cells[i].number != UNKNOWN) ||
-			    (known && number != cells[i].number))
-				fail_msg("%s: %" PRIu64, column->name, number);
-		}
+		*expected++ = '\0';
+		column = column_named(word);
+		if (column_is_key(column) && !column_text(column, &scope, &list.groups[at], text))
+			strcpy(text, "-");
+		if (!column_is_key(column) &&
+		    column_number(column, &scope, &list.groups[at], &number))
+			snprintf(text, sizeof(text), "%" PRIu64, number);
+		if (strcmp(text, expected))
+			fail_msg("%s: %s, not %s", word, text, expected);
 	}
 }
 
 /* Every column by hand, for one row. */
 SNAPSHOT_TEST(test_cells, scenario_web())
 {
-	static const struct cell cells[] = {
-		{ "pid", "100", 0 },
-		{ "tid", "101", 0 },
-		{ "comm", "nginx", 0 },
-		{ "unit", "nginx.service", 0 },
-		{ "user", "www-data", 0 },
-		{ "syscall", "read", 0 },
-		{ "abi", NULL, 0 },
-		{ "arg0", NULL, 0 },
-		{ "calls", NULL, 3000 },
-		{ "errors", NULL, 120 },
-		{ "err%", NULL, 400 },
-		{ "interrupted", NULL, 0 },
-		{ "no_return", NULL, 0 },
-		{ "untimed", NULL, 0 },
-		{ "in_flight", NULL, 0 },
-		{ "oldest", NULL, UNKNOWN },
-		{ "time%", NULL, 6040500000000 / 1000 },
-		{ "total", NULL, 604050000 },
-		{ "cpu", NULL, 34050000 },
-		{ "runq", NULL, 15000000 },
-		{ "sleep", NULL, 555000000 },
-		{ "min", NULL, 1500 },
-		{ "avg", NULL, 201350 },
-		{ "max", NULL, 2000000 },
-		{ "bytes", NULL, 12288000 },
-	};
-	unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
-	struct cell known[ARRAY_SIZE(cells)];
-	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
-	size_t at = 2;
+	const unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
+	char abi[MAX_WORD];
 
-	memcpy(known, cells, sizeof(cells));
-	known[6].text = abi_name(ABI_OF_TESTS);
-	cells_check(snapshot, keys, at, known, ARRAY_SIZE(known));
+	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
+	cells_check(
+		snapshot, keys, 2,
+		"pid=100 tid=101 comm=nginx unit=nginx.service user=www-data syscall=read arg0=- "
+		"calls=3000 errors=120 err%=400 interrupted=0 no_return=0 untimed=0 in_flight=0 "
+		"oldest=- time%=6040500000 total=604050000 cpu=34050000 runq=15000000 "
+		"sleep=555000000 min=1500 avg=201350 max=2000000 bytes=12288000");
+	snprintf(abi, sizeof(abi), "abi=%s", abi_name(ABI_OF_TESTS));
+	cells_check(snapshot, keys, 2, abi);
 }
 
 /* What a grouping does not tell, what was not timed, what the kernel does not know. */
 TEST(test_unknown_cells)
 {
-	static const struct cell by_unit[] = {
-		{ "pid", NULL, 0 },          { "comm", NULL, 0 },    { "unit", "nginx.service", 0 },
-		{ "user", NULL, 0 },         { "syscall", NULL, 0 }, { "abi", NULL, 0 },
-		{ "bytes", NULL, 16384000 },
-	};
-	static const struct cell untimed[] = {
-		{ "pid", NULL, 0 },         { "comm", "[overflow]", 0 }, { "user", NULL, 0 },
-		{ "unit", NULL, 0 },        { "syscall", "[other]", 0 }, { "calls", NULL, 33 },
-		{ "total", NULL, UNKNOWN }, { "cpu", NULL, UNKNOWN },    { "sleep", NULL, UNKNOWN },
-		{ "min", NULL, UNKNOWN },   { "avg", NULL, UNKNOWN },    { "p99", NULL, UNKNOWN },
-		{ "time%", NULL, UNKNOWN }, { "bytes", NULL, UNKNOWN },
-	};
-	static const struct cell no_runq[] = {
-		{ "cpu", NULL, 988024000 },
-		{ "runq", NULL, UNKNOWN },
-		{ "sleep", NULL, UNKNOWN },
-	};
 	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
 	__cleanup(snapshot_freep) struct snapshot *overflow = scenario_overflow(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
 
-	cells_check(web, GROUP_UNIT, 0, by_unit, ARRAY_SIZE(by_unit));
-	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0, untimed, ARRAY_SIZE(untimed));
-	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, no_runq, ARRAY_SIZE(no_runq));
+	cells_check(web, GROUP_UNIT, 0,
+		    "pid=- comm=- unit=nginx.service user=- syscall=- abi=- bytes=16384000");
+	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0,
+		    "pid=- comm=[overflow] user=- unit=- syscall=[other] calls=33 total=- cpu=- "
+		    "sleep=- min=- avg=- p99=- time%=- bytes=-");
+	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, "cpu=988024000 runq=- sleep=-");
 }
 
 /* Folded processes have a name but no pid, unnamed users their number. */
 BUILDER_TEST(test_folded_process)
 {
-	static const struct cell cells[] = {
-		{ "pid", "exited", 0 },
-		{ "comm", "sh\\x1b[2J", 0 },
-		{ "user", "12", 0 },
-	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
 	struct row row;
@@ -217,7 +166,7 @@ BUILDER_TEST(test_folded_process)
 	row_add_calls(&row, 1, 1, 0, 0);
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	cells_check(snapshot, GROUP_PID, 0, cells, ARRAY_SIZE(cells));
+	cells_check(snapshot, GROUP_PID, 0, "pid=exited comm=sh\\x1b[2J user=12");
 }
 
 /* Orders the groups of a snapshot by a column and names them. */
