@@ -424,52 +424,37 @@ static void assert_left(const struct process_filter *filter, const char *expecte
 		assert_row_equal(left->rows[i], snapshot_find_row(snapshot, left->rows[i]));
 }
 
+/* Selectors of a kind, and which processes they leave, as bash=300, */
+static void assert_selected(enum selector_kind kind, const char *cases)
+{
+	char word[MAX_WORD];
+
+	while (word_read(&cases, word)) {
+		char *left = strrchr(word, '=');
+		const struct target_selector selector = { kind, word };
+
+		print_message("%s\n", word);
+		*left++ = '\0';
+		assert_left(&(struct process_filter){ .selectors = &selector, .nr_selectors = 1 },
+			    left);
+	}
+}
+
 TEST(test_selected)
 {
-	static const struct {
-		struct target_selector selector;
-		const char *left;
-	} cases[] = {
-		{ { SELECT_COMM, "nginx" }, "0,100,200," },
-		{ { SELECT_COMM, "ngin" }, "" },
-		{ { SELECT_COMM, "n*" }, "0,100,200," },
-		{ { SELECT_COMM, "[a-c]?sh" }, "300," },
-		{ { SELECT_COMM, "[" }, "" },
-		{ { SELECT_COMM, "" }, "" },
-		{ { SELECT_CGROUP, "/system.slice" }, "0,100,200," },
-		{ { SELECT_CGROUP, "system.slice/nginx.service/" }, "0,100,200," },
-		{ { SELECT_CGROUP, "/sys/fs/cgroup//user.slice/user-0.slice" }, "300," },
-		{ { SELECT_CGROUP, "/sys/fs/cgroup" }, "0,100,200,300," },
-		{ { SELECT_CGROUP, "/" }, "0,100,200,300," },
-		/* Whole components only. */
-		{ { SELECT_CGROUP, "/system" }, "" },
-		{ { SELECT_CGROUP, "/system.slice/nginx.service/worker" }, "" },
-		{ { SELECT_CGROUP, "/nginx.service" }, "" },
-		{ { SELECT_CGROUP, "/sys/fs/cgroups/user.slice" }, "" },
-		{ { SELECT_UNIT, "nginx.service" }, "0,100,200," },
-		{ { SELECT_UNIT, "nginx" }, "0,100,200," },
-		{ { SELECT_UNIT, "session-1.scope" }, "300," },
-		{ { SELECT_UNIT, "session-1" }, "" },
-		{ { SELECT_UNIT, "user.slice" }, "300," },
-		{ { SELECT_UNIT, "nginx.servic" }, "" },
-		{ { SELECT_UNIT, "system.slice/nginx.service" }, "" },
-		{ { SELECT_UNIT, "" }, "" },
-		{ { SELECT_USER, "www-data" }, "0,100,200," },
-		{ { SELECT_USER, "33" }, "0,100,200," },
-		{ { SELECT_USER, "1000" }, "300," },
-		{ { SELECT_USER, "nobody-here" }, "" },
-		{ { SELECT_USER, "-1" }, "" },
-		{ { SELECT_USER, "4294967295" }, "" },
-		{ { SELECT_USER, "33x" }, "" },
-		{ { SELECT_USER, "" }, "" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		print_message("%s\n", cases[i].selector.text);
-		assert_left(&(struct process_filter){ .selectors = &cases[i].selector,
-						      .nr_selectors = 1 },
-			    cases[i].left);
-	}
+	assert_selected(SELECT_COMM, "nginx=0,100,200, ngin= n*=0,100,200, [a-c]?sh=300, [= =");
+	/* Whole components only. */
+	assert_selected(
+		SELECT_CGROUP,
+		"/system.slice=0,100,200, system.slice/nginx.service/=0,100,200, "
+		"/sys/fs/cgroup//user.slice/user-0.slice=300, /sys/fs/cgroup=0,100,200,300, "
+		"/=0,100,200,300, /system= /system.slice/nginx.service/worker= "
+		"/nginx.service= /sys/fs/cgroups/user.slice=");
+	assert_selected(SELECT_UNIT,
+			"nginx.service=0,100,200, nginx=0,100,200, session-1.scope=300, session-1= "
+			"user.slice=300, nginx.servic= system.slice/nginx.service= =");
+	assert_selected(SELECT_USER, "www-data=0,100,200, 33=0,100,200, 1000=300, nobody-here= -1= "
+				     "4294967295= 33x= =");
 }
 
 /* Any of them is enough. */
