@@ -161,53 +161,50 @@ static void counts_write(const struct snapshot *snapshot, FILE *out)
 	}
 }
 
+static const struct {
+	const char *about, *before, *after;
+	const char *diff; /* NULL: this is no later reading of the same counting */
+} diffs[] = {
+	{ "new ones are there in full; unchanged ones leave no row", "1/0:10 1/1:10 1=stays:100",
+	  "1/0:10 1/1:15 1/2:20 3/0:30 1=renamed:150 3=comes:200",
+	  "1+1000/1:5 1+1000/2:20!1 3+3000/0:30!1 1+1000=renamed:50 3+3000=comes:200 " },
+	{ "what was folded is subtracted from the group that it is in now",
+	  "2/0:10 2=goes:100 0+1/0:7 0+1=other:50x2",
+	  "0+1/0:7 0+1=other:50x2 0+2/0:25 0+2=goes:130x2", "0+2/0:15 0+1=other:0 0+2=goes:30x1 " },
+	{ "one whose kind has no group is in that of all other kinds", "2/0:10 2=goes:100",
+	  "0+1/0:7 0+1=kept:50x2 0+2/0:25 0+2=[others]:130x3",
+	  "0+1/0:7!1 0+2/0:15 0+1=kept:50x2 0+2=[others]:30x2 " },
+	{ "another thread of the same tid is another row; the first one has ended",
+	  "1.12+1000/0:10 1=threads:100", "1/0:11 1.12+2000/0:3 1=threads:100",
+	  "1+1000/0:1 1+1000.12+2000/0:3!1 1+1000=threads:0 " },
+	{ "the row of a thread that has ended is in that of all ended threads",
+	  "1.12/0:10 1=threads:100", "1/0:17 1=threads:100", "1+1000/0:7 1+1000=threads:0 " },
+	{ "a number used again is another process: nothing is subtracted from it",
+	  "1/0:10 1=first:100", "1/0:10 1=first:100 1+77/0:3 1+77=second:5",
+	  "1+77/0:3!1 1+77=second:5 1+1000=first:0 " },
+	{ "counters only grow: rows that are nowhere were of another counting", "2/0:10 2=goes:100",
+	  "", NULL },
+	{ "as many calls but fewer errors are no later reading, though nothing is left",
+	  "1/0:10!2 1=one:100", "1/0:10 1=one:100", NULL },
+};
+
 TEST(test_by_hand)
 {
-	static const struct {
-		const char *about, *before, *after;
-		const char *diff; /* NULL: this is no later reading of the same counting */
-	} cases[] = {
-		{ "new ones are there in full; unchanged ones leave no row",
-		  "1/0:10 1/1:10 1=stays:100",
-		  "1/0:10 1/1:15 1/2:20 3/0:30 1=renamed:150 3=comes:200",
-		  "1+1000/1:5 1+1000/2:20!1 3+3000/0:30!1 1+1000=renamed:50 3+3000=comes:200 " },
-		{ "what was folded is subtracted from the group that it is in now",
-		  "2/0:10 2=goes:100 0+1/0:7 0+1=other:50x2",
-		  "0+1/0:7 0+1=other:50x2 0+2/0:25 0+2=goes:130x2",
-		  "0+2/0:15 0+1=other:0 0+2=goes:30x1 " },
-		{ "one whose kind has no group is in that of all other kinds", "2/0:10 2=goes:100",
-		  "0+1/0:7 0+1=kept:50x2 0+2/0:25 0+2=[others]:130x3",
-		  "0+1/0:7!1 0+2/0:15 0+1=kept:50x2 0+2=[others]:30x2 " },
-		{ "another thread of the same tid is another row; the first one has ended",
-		  "1.12+1000/0:10 1=threads:100", "1/0:11 1.12+2000/0:3 1=threads:100",
-		  "1+1000/0:1 1+1000.12+2000/0:3!1 1+1000=threads:0 " },
-		{ "the row of a thread that has ended is in that of all ended threads",
-		  "1.12/0:10 1=threads:100", "1/0:17 1=threads:100",
-		  "1+1000/0:7 1+1000=threads:0 " },
-		{ "a number used again is another process: nothing is subtracted from it",
-		  "1/0:10 1=first:100", "1/0:10 1=first:100 1+77/0:3 1+77=second:5",
-		  "1+77/0:3!1 1+77=second:5 1+1000=first:0 " },
-		{ "counters only grow: rows that are nowhere were of another counting",
-		  "2/0:10 2=goes:100", "", NULL },
-		{ "as many calls but fewer errors are no later reading, though nothing is left",
-		  "1/0:10!2 1=one:100", "1/0:10 1=one:100", NULL },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_of(cases[i].before);
-		__cleanup(snapshot_freep) struct snapshot *later = snapshot_of(cases[i].after);
+	for (size_t i = 0; i < ARRAY_SIZE(diffs); i++) {
+		__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_of(diffs[i].before);
+		__cleanup(snapshot_freep) struct snapshot *later = snapshot_of(diffs[i].after);
 		__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 		__cleanup(freep) char *text = NULL;
 		struct text_stream stream;
 
-		assert_int_equal(snapshot_diff(earlier, later, &diff), cases[i].diff ? 0 : -EINVAL);
-		assert_int_equal(diff != NULL, cases[i].diff != NULL);
+		assert_int_equal(snapshot_diff(earlier, later, &diff), diffs[i].diff ? 0 : -EINVAL);
+		assert_int_equal(diff != NULL, diffs[i].diff != NULL);
 		if (!diff)
 			continue;
 		counts_write(diff, text_open(&stream));
 		text = text_close(&stream);
-		if (strcmp(text, cases[i].diff))
-			fail_msg("%s: %s", cases[i].about, text);
+		if (strcmp(text, diffs[i].diff))
+			fail_msg("%s: %s", diffs[i].about, text);
 	}
 }
 

@@ -538,61 +538,61 @@ static void draws_read(struct row *draws, const char *text)
 
 #define ANY_TAIL 9
 
+static const struct {
+	const char *a, *b;
+	enum hist_word word;
+	int tail;
+	double low, high; /* bounds of the probability */
+} compared[] = {
+	/* With a million calls everything is significant; a shift within a bucket is not. */
+	{ "1000000x1270", "1000000x1290", HIST_NO_CHANGE, ANY_TAIL, 0, 0 },
+	/* 3 of 100 calls that take twice as long do not matter. */
+	{ "1000000x1270 30000x5000", "970000x1270 60000x5000", HIST_NO_CHANGE, ANY_TAIL, 0,
+	  HIST_CHANCE },
+	/* Nor does a part below a twentieth, where it moves the median and the mean. */
+	{ "510000x1270 490000x1290", "480000x1270 511000x1290 9000x200000", HIST_NO_CHANGE,
+	  ANY_TAIL, 0, HIST_CHANCE },
+	{ "510000x1270 490000x1290", "480000x1270 541000x1290 9000x200000", HIST_NO_CHANGE,
+	  ANY_TAIL, 0, 1 },
+	{ "510000x1270 490000x1290", "480000x1270 601000x1290 9000x200000", HIST_SLOWER, ANY_TAIL,
+	  0, 1 },
+	/* The whole looks the same, the p99 is another; two of a hundred may be chance. */
+	{ "1000x1500", "980x1500 20x900000", HIST_SLOWER, 1, 0, 1 },
+	{ "980x1500 20x900000", "1000x1500", HIST_FASTER, -1, 0, 1 },
+	{ "100x1500", "98x1500 2x900000", HIST_NO_CHANGE, 0, 0, 1 },
+	{ "1000x10000", "600x3000 400x40000", HIST_DIFFERS, ANY_TAIL, 0, 1 },
+	/* Most are faster, the slowest slower. */
+	{ "1000x10000", "970x3000 30x40000", HIST_DIFFERS, 1, 0, 1 },
+	{ "", "", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
+	{ "1000000x100", "19x1000000", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
+	{ "1000000x100", "20x1000000", HIST_SLOWER, ANY_TAIL, 0, 1 },
+	/* Beyond every bucket. */
+	{ "20x1000000", "100x1125899906842624", HIST_SLOWER, ANY_TAIL, 0, 1 },
+	/*
+	 * Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two
+	 * questions. 20000 a side: x = distance * 100. The tail has nothing to say.
+	 */
+	{ "10000x1500 10000x3000", "9728x1500 10272x3000", HIST_NO_CHANGE, ANY_TAIL, 2 * 0.0485,
+	  2 * 0.05 },
+	{ "10000x1500 10000x3000", "9610x1500 10390x3000", HIST_NO_CHANGE, ANY_TAIL, 2 * 0.000991,
+	  2 * 0.001001 },
+};
+
 TEST(test_compared_by_hand)
 {
-	static const struct {
-		const char *a, *b;
-		enum hist_word word;
-		int tail;
-		double low, high; /* bounds of the probability */
-	} cases[] = {
-		/* With a million calls everything is significant; a shift within a bucket is not. */
-		{ "1000000x1270", "1000000x1290", HIST_NO_CHANGE, ANY_TAIL, 0, 0 },
-		/* 3 of 100 calls that take twice as long do not matter. */
-		{ "1000000x1270 30000x5000", "970000x1270 60000x5000", HIST_NO_CHANGE, ANY_TAIL, 0,
-		  HIST_CHANCE },
-		/* Nor does a part below a twentieth, where it moves the median and the mean. */
-		{ "510000x1270 490000x1290", "480000x1270 511000x1290 9000x200000", HIST_NO_CHANGE,
-		  ANY_TAIL, 0, HIST_CHANCE },
-		{ "510000x1270 490000x1290", "480000x1270 541000x1290 9000x200000", HIST_NO_CHANGE,
-		  ANY_TAIL, 0, 1 },
-		{ "510000x1270 490000x1290", "480000x1270 601000x1290 9000x200000", HIST_SLOWER,
-		  ANY_TAIL, 0, 1 },
-		/* The whole looks the same, the p99 is another; two of a hundred may be chance. */
-		{ "1000x1500", "980x1500 20x900000", HIST_SLOWER, 1, 0, 1 },
-		{ "980x1500 20x900000", "1000x1500", HIST_FASTER, -1, 0, 1 },
-		{ "100x1500", "98x1500 2x900000", HIST_NO_CHANGE, 0, 0, 1 },
-		{ "1000x10000", "600x3000 400x40000", HIST_DIFFERS, ANY_TAIL, 0, 1 },
-		/* Most are faster, the slowest slower. */
-		{ "1000x10000", "970x3000 30x40000", HIST_DIFFERS, 1, 0, 1 },
-		{ "", "", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
-		{ "1000000x100", "19x1000000", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
-		{ "1000000x100", "20x1000000", HIST_SLOWER, ANY_TAIL, 0, 1 },
-		/* Beyond every bucket. */
-		{ "20x1000000", "100x1125899906842624", HIST_SLOWER, ANY_TAIL, 0, 1 },
-		/*
-		 * Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two
-		 * questions. 20000 a side: x = distance * 100. The tail has nothing to say.
-		 */
-		{ "10000x1500 10000x3000", "9728x1500 10272x3000", HIST_NO_CHANGE, ANY_TAIL,
-		  2 * 0.0485, 2 * 0.05 },
-		{ "10000x1500 10000x3000", "9610x1500 10390x3000", HIST_NO_CHANGE, ANY_TAIL,
-		  2 * 0.000991, 2 * 0.001001 },
-	};
-
 	assert_int_equal(HIST_COMPARE_LEAST, 20);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(compared); i++) {
 		__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 		struct hist_difference found;
 
-		draws_read(&a, cases[i].a);
-		draws_read(&b, cases[i].b);
+		draws_read(&a, compared[i].a);
+		draws_read(&b, compared[i].b);
 		found = draws_compare(&a, &b);
-		if (found.word != cases[i].word || found.probability < cases[i].low ||
-		    (cases[i].tail != ANY_TAIL && found.tail != cases[i].tail) ||
-		    found.probability > cases[i].high || (!i && found.distance != 1))
-			fail_msg("%s, %s: word %d, tail %d, %g", cases[i].a, cases[i].b, found.word,
-				 found.tail, found.probability);
+		if (found.word != compared[i].word || found.probability < compared[i].low ||
+		    (compared[i].tail != ANY_TAIL && found.tail != compared[i].tail) ||
+		    found.probability > compared[i].high || (!i && found.distance != 1))
+			fail_msg("%s, %s: word %d, tail %d, %g", compared[i].a, compared[i].b,
+				 found.word, found.tail, found.probability);
 	}
 }
 

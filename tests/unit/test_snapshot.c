@@ -148,48 +148,49 @@ BUILDER_TEST(test_many_rows)
 		assert_int_equal(snapshot->processes[i].user_ns, 2 * CALLS);
 }
 
+static const struct {
+	uint32_t pid;
+	uint64_t boot_ns;
+	const char *comm;
+	bool rename;
+} named[] = {
+	/* A thread's name gives way to its process's, whichever is first. */
+	{ 1, 10, "thread", false },
+	{ 1, 10, "main", true },
+	{ 1, 10, "thread", false },
+	{ 2, 10, "main", true },
+	{ 2, 10, "thread", false },
+	/* The last name of the process itself counts. */
+	{ 3, 10, "before exec", true },
+	{ 3, 10, "after exec", true },
+	/* No name is no reason to forget one; any is better than none. */
+	{ 4, 10, "known", true },
+	{ 4, 10, "", true },
+	{ 5, 10, "", false },
+	{ 5, 10, "thread", false },
+	/* All 16 bytes count. */
+	{ 6, 10, "0123456789abcdef", true },
+	{ 7, 10, "0123456789abcdef", false },
+	{ 7, 10, "short", true },
+	/* The same number, used again. */
+	{ 1, 11, "other", false },
+};
+
 BUILDER_TEST(test_process_names)
 {
-	static const struct {
-		uint32_t pid;
-		uint64_t boot_ns;
-		const char *comm;
-		bool rename;
-	} added[] = {
-		/* A thread's name gives way to its process's, whichever is first. */
-		{ 1, 10, "thread", false },
-		{ 1, 10, "main", true },
-		{ 1, 10, "thread", false },
-		{ 2, 10, "main", true },
-		{ 2, 10, "thread", false },
-		/* The last name of the process itself counts. */
-		{ 3, 10, "before exec", true },
-		{ 3, 10, "after exec", true },
-		/* No name is no reason to forget one; any is better than none. */
-		{ 4, 10, "known", true },
-		{ 4, 10, "", true },
-		{ 5, 10, "", false },
-		{ 5, 10, "thread", false },
-		/* All 16 bytes count. */
-		{ 6, 10, "0123456789abcdef", true },
-		{ 7, 10, "0123456789abcdef", false },
-		{ 7, 10, "short", true },
-		/* The same number, used again. */
-		{ 1, 11, "other", false },
-	};
 	static const char expected[][PROCESS_COMM_SIZE + 1] = {
 		"main",  "other", "main", "after exec", "known", "thread", "0123456789abcdef",
 		"short",
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(added); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		struct process process =
-			process_make(added[i].pid, added[i].comm, strlen(added[i].comm));
+			process_make(named[i].pid, named[i].comm, strlen(named[i].comm));
 
-		process.boot_ns = added[i].boot_ns;
+		process.boot_ns = named[i].boot_ns;
 		process.user_ns = 1;
-		assert_int_equal(builder_add_process(builder, &process, added[i].rename), 0);
+		assert_int_equal(builder_add_process(builder, &process, named[i].rename), 0);
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_processes, ARRAY_SIZE(expected));

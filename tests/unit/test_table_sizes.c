@@ -17,53 +17,52 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
+static const struct {
+	struct collector_options options;
+	uint32_t threads;
+	uint64_t host_mib, most_mib;
+	uint32_t tasks, slots, tallies; /* the least; at most one more */
+	uint64_t least_bytes, most_bytes;
+} sized[] = {
+	{ { 0 }, 0, 1, 1 << 20, 1536, 40000, 12288, 0, 16 * MIB },
+	{ { 0 }, 20000, 482, 1 << 20, 30000, 480000, 120000, 0, 210 * MIB },
+	/* A size that the user gave is obeyed, and no other table is smaller for it. */
+	{ { .max_rows = 1000000 }, 300, 160, 1 << 20, 1536, 999999, 12288, 0, UINT64_MAX },
+	/* Each gives up the same share; with stacks as without, whose tallies count as well. */
+	{ { 0 }, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
+	{ { .stacks = true, .by_arg0 = true },
+	  200000,
+	  200,
+	  1 << 20,
+	  0,
+	  0,
+	  0,
+	  198 * MIB,
+	  202 * MIB },
+	/* The cgroup has less memory. */
+	{ { 0 }, 20000, 482, 8, 0, 0, 0, 7 * MIB, 8 * MIB + 4097 },
+};
+
 TEST(test_sizes)
 {
-	static const struct {
-		struct collector_options options;
-		uint32_t threads;
-		uint64_t host_mib, most_mib;
-		uint32_t tasks, slots, tallies; /* the least; at most one more */
-		uint64_t least_bytes, most_bytes;
-	} cases[] = {
-		{ { 0 }, 0, 1, 1 << 20, 1536, 40000, 12288, 0, 16 * MIB },
-		{ { 0 }, 20000, 482, 1 << 20, 30000, 480000, 120000, 0, 210 * MIB },
-		/* A size that the user gave is obeyed, and no other table is smaller for it. */
-		{ { .max_rows = 1000000 }, 300, 160, 1 << 20, 1536, 999999, 12288, 0, UINT64_MAX },
-		/* Each gives up the same share; with stacks as without, whose tallies count as well. */
-		{ { 0 }, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
-		{ { .stacks = true, .by_arg0 = true },
-		  200000,
-		  200,
-		  1 << 20,
-		  0,
-		  0,
-		  0,
-		  198 * MIB,
-		  202 * MIB },
-		/* The cgroup has less memory. */
-		{ { 0 }, 20000, 482, 8, 0, 0, 0, 7 * MIB, 8 * MIB + 4097 },
-	};
+	for (size_t i = 0; i < ARRAY_SIZE(sized); i++) {
+		struct table_sizes sizes = choose(&sized[i].options, sized[i].threads,
+						  sized[i].host_mib, sized[i].most_mib);
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct table_sizes sizes = choose(&cases[i].options, cases[i].threads,
-						  cases[i].host_mib, cases[i].most_mib);
+		assert_in_range(sizes.bytes, sized[i].least_bytes, sized[i].most_bytes - 1);
 
-		assert_in_range(sizes.bytes, cases[i].least_bytes, cases[i].most_bytes - 1);
-		assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS], 15,
-				cases[i].options.max_rows ? 1000 : 26);
-		if (!cases[i].tasks) {
+		if (!sized[i].tasks) {
 			assert_true(sizes.elements[TABLE_TASKS] > 700);
 			assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS],
 					15, 16);
 			continue;
 		}
-		assert_in_range(sizes.elements[TABLE_TASKS], cases[i].tasks, cases[i].tasks + 1);
-		assert_in_range(sizes.elements[TABLE_SLOTS], cases[i].slots, cases[i].slots + 1);
-		assert_in_range(sizes.elements[TABLE_TALLIES], cases[i].tallies,
-				cases[i].tallies + 1);
+		assert_in_range(sizes.elements[TABLE_TASKS], sized[i].tasks, sized[i].tasks + 1);
+		assert_in_range(sizes.elements[TABLE_SLOTS], sized[i].slots, sized[i].slots + 1);
+		assert_in_range(sizes.elements[TABLE_TALLIES], sized[i].tallies,
+				sized[i].tallies + 1);
 	}
-	assert_int_equal(choose(&cases[2].options, 300, 160, 1 << 20).elements[TABLE_SLOTS],
+	assert_int_equal(choose(&sized[2].options, 300, 160, 1 << 20).elements[TABLE_SLOTS],
 			 1000000);
 }
 
