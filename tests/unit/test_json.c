@@ -91,6 +91,10 @@ TEST(test_form)
 /* Counts that tell where the calls without a time went: each is its own. */
 BUILDER_TEST(test_untimed_counts)
 {
+	static const struct text_number counts[] = {
+		{ "calls", 33 },      { "no_return", 11 }, { "untimed", 12 }, { "denied", 5 },
+		{ "interrupted", 6 }, { "bytes", 0 },      { "pid", 1 },
+	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 	json_auto_t *json = NULL;
@@ -107,15 +111,10 @@ BUILDER_TEST(test_untimed_counts)
 	snapshot = snapshot_take(builder);
 	text = render(report_json, snapshot);
 	json = json_parse(text);
-	assert_int_equal(json_number(json, "rows/0/calls"), 33);
-	assert_int_equal(json_number(json, "rows/0/no_return"), 11);
-	assert_int_equal(json_number(json, "rows/0/untimed"), 12);
-	assert_int_equal(json_number(json, "rows/0/denied"), 5);
-	assert_int_equal(json_number(json, "rows/0/interrupted"), 6);
-	/* A pid is no number of bytes. */
-	assert_int_equal(json_number(json, "rows/0/bytes"), 0);
-	/* Its process is unknown, its number is not. */
-	assert_int_equal(json_number(json, "rows/0/pid"), 1);
+	/* A pid is no number of bytes; its process is unknown, its number is not. */
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		assert_int_equal(json_number(json_at(json, "rows/0"), counts[i].text),
+				 counts[i].number);
 }
 
 /* Whatever a process calls itself, a reader gets that and the report stays a report. */

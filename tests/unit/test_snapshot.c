@@ -148,49 +148,35 @@ BUILDER_TEST(test_many_rows)
 		assert_int_equal(snapshot->processes[i].user_ns, 2 * CALLS);
 }
 
-static const struct {
-	uint32_t pid;
-	uint64_t boot_ns;
-	const char *comm;
-	bool rename;
-} named[] = {
-	/* A thread's name gives way to its process's, whichever is first. */
-	{ 1, 10, "thread", false },
-	{ 1, 10, "main", true },
-	{ 1, 10, "thread", false },
-	{ 2, 10, "main", true },
-	{ 2, 10, "thread", false },
-	/* The last name of the process itself counts. */
-	{ 3, 10, "before exec", true },
-	{ 3, 10, "after exec", true },
-	/* No name is no reason to forget one; any is better than none. */
-	{ 4, 10, "known", true },
-	{ 4, 10, "", true },
-	{ 5, 10, "", false },
-	{ 5, 10, "thread", false },
-	/* All 16 bytes count. */
-	{ 6, 10, "0123456789abcdef", true },
-	{ 7, 10, "0123456789abcdef", false },
-	{ 7, 10, "short", true },
-	/* The same number, used again. */
-	{ 1, 11, "other", false },
-};
-
 BUILDER_TEST(test_process_names)
 {
+	/* PID+BOOT_NS, and a name: of a thread, or of the process itself. */
+	const char *named =
+		/* A thread's name gives way to its process's, whichever is first. */
+		"1+10:thread 1+10=main 1+10:thread 2+10=main 2+10:thread "
+		/* The last name of the process itself counts. */
+		"3+10=before_exec 3+10=after_exec "
+		/* No name is no reason to forget one; any is better than none. */
+		"4+10=known 4+10= 5+10: 5+10:thread "
+		/* All 16 bytes count. */
+		"6+10=0123456789abcdef 7+10:0123456789abcdef 7+10=short "
+		/* The same number, used again. */
+		"1+11:other";
 	static const char expected[][PROCESS_COMM_SIZE + 1] = {
-		"main",  "other", "main", "after exec", "known", "thread", "0123456789abcdef",
+		"main",  "other", "main", "after_exec", "known", "thread", "0123456789abcdef",
 		"short",
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	char word[MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
-		struct process process =
-			process_make(named[i].pid, named[i].comm, strlen(named[i].comm));
+	while (word_read(&named, word)) {
+		struct process process = { .user_ns = 1 };
+		char *at;
 
-		process.boot_ns = named[i].boot_ns;
-		process.user_ns = 1;
-		assert_int_equal(builder_add_process(builder, &process, named[i].rename), 0);
+		process.pid = (uint32_t)strtoul(word, &at, 10);
+		process.boot_ns = strtoull(at, &at, 10);
+		memcpy(process.comm, at + 1, strlen(at + 1));
+		assert_int_equal(builder_add_process(builder, &process, *at == '='), 0);
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_processes, ARRAY_SIZE(expected));

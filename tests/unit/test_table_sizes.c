@@ -50,7 +50,6 @@ TEST(test_sizes)
 						  sized[i].host_mib, sized[i].most_mib);
 
 		assert_in_range(sizes.bytes, sized[i].least_bytes, sized[i].most_bytes - 1);
-
 		if (!sized[i].tasks) {
 			assert_true(sizes.elements[TABLE_TASKS] > 700);
 			assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS],
