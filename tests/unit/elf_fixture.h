@@ -19,6 +19,14 @@ static inline int fixture_open(const char *name)
 	return fd;
 }
 
+static inline struct bytes fixture_bytes(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
+	return bytes_read(path);
+}
+
 /* A file of these bytes without a name. */
 static inline int memory_file(const void *bytes, size_t size)
 {
@@ -37,13 +45,17 @@ static inline struct debug_files debug_file(int fd)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-static inline int worker_unwind(int fd, struct elf_unwind **ret)
+static inline int worker_ask(const struct elf_question *question, struct elf_unwind **ret)
 {
-	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
 	struct child child;
-	int err = elf_worker_start(&question, &child);
+	int err = elf_worker_start(question, &child);
 
 	return err ? err : elf_worker_unwind(&child, ret);
+}
+
+static inline int worker_unwind(int fd, struct elf_unwind **ret)
+{
+	return worker_ask(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, ret);
 }
 
 static inline int worker_functions(enum elf_question_kind kind, int fd,
@@ -119,32 +131,6 @@ static inline uint64_t function_start(const struct elf_functions *functions, con
 	}
 	fail_msg("there is no %s", name);
 	return 0;
-}
-
-/* --- bytes ------------------------------------------------------------------------------------ */
-
-struct bytes {
-	uint8_t *data;
-	size_t size;
-};
-
-static inline struct bytes fixture_bytes(const char *name)
-{
-	int fd __cleanup(closep) = fixture_open(name);
-	struct bytes bytes;
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	bytes.size = status.st_size;
-	bytes.data = malloc(bytes.size);
-	assert_non_null(bytes.data);
-	assert_int_equal(read(fd, bytes.data, bytes.size), bytes.size);
-	return bytes;
-}
-
-static inline void bytes_done(struct bytes *bytes)
-{
-	free(bytes->data);
 }
 
 #endif

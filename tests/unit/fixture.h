@@ -8,6 +8,8 @@
 
 #include "test.h"
 
+#include <jansson.h>
+
 #include "model/builder.h"
 #include "model/snapshot.h"
 #include "syscalls/names.h"
@@ -96,6 +98,16 @@ static inline struct row snapshot_sum(const struct snapshot *snapshot)
 	}
 	return sum;
 }
+
+/* Each is before all that follow it, and equal to itself. */
+#define assert_sorted_by(sorted, compare)                                                     \
+	do {                                                                                  \
+		for (size_t i_ = 0; i_ < ARRAY_SIZE(sorted) * ARRAY_SIZE(sorted); i_++) {     \
+			size_t a_ = i_ / ARRAY_SIZE(sorted), b_ = i_ % ARRAY_SIZE(sorted);    \
+			int order_ = compare(&(sorted)[a_], &(sorted)[b_]);                   \
+			assert_int_equal((order_ > 0) - (order_ < 0), (a_ > b_) - (a_ < b_)); \
+		}                                                                             \
+	} while (0)
 
 static inline void rows_done(struct row *rows, size_t count)
 {
@@ -254,7 +266,6 @@ static inline void builder_take_in_flight(struct builder *builder, uint32_t pid,
 static inline void names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
 {
 	*names = reallocarray(*names, *count + 1, sizeof(**names));
-	assert_non_null(*names);
 	(*names)[*count] = (struct id_name){ id, strdup(name) };
 	assert_non_null((*names)[(*count)++].name);
 }
@@ -318,7 +329,6 @@ static inline FILE *text_open(struct text_stream *stream)
 {
 	stream->text = NULL;
 	stream->out = open_memstream(&stream->text, &stream->size);
-	assert_non_null(stream->out);
 	return stream->out;
 }
 
@@ -349,6 +359,41 @@ static inline char *text_close(struct text_stream *stream)
 	} while (0)
 
 typedef int snapshot_report(const struct snapshot *, FILE *);
+
+static inline json_t *json_parse(const char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		fail_msg("byte %d: %s", error.position, error.text);
+	return json;
+}
+
+/* What stands there by its keys and numbers: rows/0/pid; NULL: nothing. */
+static inline const json_t *json_at(const json_t *at, const char *path)
+{
+	char word[MAX_WORD];
+
+	for (int n; sscanf(path, "%63[^/]%n", word, &n) == 1; path += n + (path[n] == '/'))
+		at = json_is_array(at) ? json_array_get(at, strtoul(word, NULL, 10))
+				       : json_object_get(at, word);
+	return at;
+}
+
+static inline json_int_t json_number(const json_t *json, const char *path)
+{
+	if (!json_is_integer(json_at(json, path)))
+		fail_msg("%s is not an integer", path);
+	return json_integer_value(json_at(json, path));
+}
+
+static inline const char *json_text(const json_t *json, const char *path)
+{
+	if (!json_is_string(json_at(json, path)))
+		fail_msg("%s is not a string", path);
+	return json_string_value(json_at(json, path));
+}
 
 /* NULL when there is no such file. */
 static inline char *golden_read(const char *path)

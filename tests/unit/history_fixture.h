@@ -53,14 +53,6 @@ static inline unsigned int place_count(const struct place *place, const char *pr
 	return count;
 }
 
-static inline void place_remove_folder(const struct place *place, const char *name)
-{
-	char command[600];
-
-	snprintf(command, sizeof(command), "rm -r '%s/%s'", place->dir, name);
-	assert_int_equal(system(command), 0);
-}
-
 static inline void place_empty(const struct place *place)
 {
 	DIR *dir = opendir(place->dir);
@@ -69,7 +61,7 @@ static inline void place_empty(const struct place *place)
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
-			place_remove_folder(place, entry->d_name);
+			shell_run("rm -r '%s/%s'", place->dir, entry->d_name);
 	}
 	closedir(dir);
 }
@@ -80,40 +72,20 @@ static inline void place_done(struct place *place)
 	assert_int_equal(rmdir(place->dir), 0);
 }
 
-struct bytes {
-	char *bytes; /* owned */
-	size_t size;
-};
-
-static inline struct bytes read_all(const char *path)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes ret;
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	ret.size = (size_t)status.st_size;
-	ret.bytes = malloc(ret.size + 1);
-	assert_non_null(ret.bytes);
-	assert_int_equal(read(fd, ret.bytes, ret.size + 1), ret.size);
-	return ret;
-}
-
 static inline void write_all(const char *path, const struct bytes *all)
 {
 	int fd __cleanup(closep) = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 
-	assert_int_equal(write(fd, all->bytes, all->size), all->size);
+	assert_int_equal(write(fd, all->data, all->size), all->size);
 }
 
 /* It is what it was. */
 static inline void must_be(const char *path, const struct bytes *wanted)
 {
-	struct bytes got = read_all(path);
+	__cleanup(bytes_done) struct bytes got = bytes_read(path);
 
 	assert_int_equal(got.size, wanted->size);
-	assert_memory_equal(got.bytes, wanted->bytes, wanted->size);
-	free(got.bytes);
+	assert_memory_equal(got.data, wanted->data, wanted->size);
 }
 
 /* A test with a place of its own as its state. */
@@ -123,7 +95,6 @@ static inline int place_set_up(void **state)
 {
 	struct place *place = malloc(sizeof(*place));
 
-	assert_non_null(place);
 	place_init(place);
 	*state = place;
 	return 0;
@@ -427,6 +398,13 @@ static inline void ask_must(struct history *history, int64_t from_ns, int64_t to
 
 	answer_must(history, &question, ret);
 }
+
+/* As ask_must(); and members of the answer have these values. */
+#define ask_has(history, from_ns, to_ns, step_ns, timeline, ...)      \
+	do {                                                          \
+		ask_must(history, from_ns, to_ns, step_ns, timeline); \
+		assert_has(timeline, __VA_ARGS__);                    \
+	} while (0)
 
 static inline uint64_t timeline_calls(const struct timeline *timeline)
 {

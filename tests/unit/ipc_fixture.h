@@ -43,7 +43,6 @@ static inline char large_byte(size_t i)
 static inline void answer_large(struct ipc_answer *answer, size_t size)
 {
 	answer->body = malloc(size);
-	assert_non_null(answer->body);
 	for (size_t i = 0; i < size; i++)
 		answer->body[i] = large_byte(i);
 	answer->size = size;
@@ -100,10 +99,10 @@ static inline int folder_setup(void **state)
 {
 	struct ipc_fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_non_null(fixture);
 	strcpy(fixture->folder, "/tmp/bpftruss-ipc-XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	sprintf(fixture->path, "%s/socket", fixture->folder);
+	fixture->answer_bytes = 1 << 20;
 	*state = fixture;
 	return 0;
 }
@@ -137,10 +136,8 @@ static inline int server_setup(void **state)
 	return 0;
 }
 
-static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixture)
-{
-	return *ipc_server_counts(fixture->server);
-}
+/* The server has counted so much: assert_counted(fixture, requests, 1, refused, 0). */
+#define assert_counted(fixture, ...) assert_has(ipc_server_counts((fixture)->server), __VA_ARGS__)
 
 /* --- a raw client ----------------------------------------------------------------------------- */
 
@@ -276,6 +273,16 @@ static inline void need_root(const char *why)
 	TEST_WITH(name, struct ipc_fixture *fixture, server_setup, folder_teardown)
 #define FOLDER_TEST(name) \
 	TEST_WITH(name, struct ipc_fixture *fixture, folder_setup, folder_teardown)
+
+/* Begins a test of a server with these options. */
+#define OPTIONS_TEST(name, ...)                                                    \
+	static void name##_of(struct ipc_fixture *fixture);                        \
+	FOLDER_TEST(name)                                                          \
+	{                                                                          \
+		server_start(fixture, (struct ipc_server_options){ __VA_ARGS__ }); \
+		name##_of(fixture);                                                \
+	}                                                                          \
+	static void name##_of(struct ipc_fixture *fixture)
 
 /* --- a server in another process -------------------------------------------------------------- */
 

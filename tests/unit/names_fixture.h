@@ -34,15 +34,9 @@ struct files {
 };
 
 /* Files that make a worker play a part, as this program is its own. */
-static const char *const parts[] = { "crash", "idle" };
-
 static inline bool is_part(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!strcmp(name, parts[i]))
-			return true;
-	}
-	return false;
+	return !strcmp(name, "crash") || !strcmp(name, "idle");
 }
 
 static inline int file_open(const char *name)
@@ -169,8 +163,7 @@ static inline const char *files_module(void *closure, uint32_t file)
 
 static inline uint64_t files_address(void *closure, uint32_t file, uint64_t offset)
 {
-	(void)closure;
-	(void)file;
+	(void)closure, (void)file;
 	return offset;
 }
 
@@ -283,6 +276,13 @@ static inline void settle(struct service *s)
 		wait_and_go_on(s);
 }
 
+/* Members of the counts have these values: assert_counts(s, waiting, 0, failed, 1). */
+#define assert_counts(s, ...)                                    \
+	do {                                                     \
+		const struct name_counts counts_ = counts_of(s); \
+		assert_has(&counts_, __VA_ARGS__);               \
+	} while (0)
+
 static inline struct name_counts counts_of(const struct service *s)
 {
 	struct name_counts counts;
@@ -319,26 +319,21 @@ static inline void make_root(char *root, const char *fixture, const char *debug)
 {
 	int fd __cleanup(closep) = fixture_open(fixture);
 	struct elf_identity identity;
-	char command[3 * PATH_MAX], id[2 * MAX_BUILD_ID + 1] = "";
+	char id[2 * MAX_BUILD_ID + 1] = "";
 
 	assert_int_equal(elf_identity_of_file(fd, &identity), 0);
 	for (size_t i = 1; i < identity.nr_build_id; i++)
 		snprintf(&id[2 * (i - 1)], 3, "%02x", identity.build_id[i]);
 	strcpy(root, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(root));
-	snprintf(command, sizeof(command),
-		 "mkdir -p %s/usr/lib/debug/.build-id/%02x && "
-		 "cp %s/%s %s/usr/lib/debug/.build-id/%02x/%s.debug",
-		 root, identity.build_id[0], FIXTURES, debug, root, identity.build_id[0], id);
-	assert_int_equal(system(command), 0);
+	shell_run("mkdir -p %s/usr/lib/debug/.build-id/%02x && "
+		  "cp %s/%s %s/usr/lib/debug/.build-id/%02x/%s.debug",
+		  root, identity.build_id[0], FIXTURES, debug, root, identity.build_id[0], id);
 }
 
 static inline void remove_root(const char *root)
 {
-	char command[PATH_MAX];
-
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	assert_int_equal(system(command), 0);
+	shell_run("rm -rf %s", root);
 }
 
 /* A test may be started as one of its own processes. */

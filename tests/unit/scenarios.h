@@ -321,7 +321,6 @@ static inline struct snapshot *scenario_hostile(enum syscall_abi abi)
 	snapshot = snapshot_take(builder);
 	free(snapshot->targets);
 	snapshot->targets = calloc(count, sizeof(*snapshot->targets));
-	assert_non_null(snapshot->targets);
 	memcpy(snapshot->targets, snapshot->processes, count * sizeof(*snapshot->targets));
 	snapshot->nr_targets = count;
 	return snapshot;

@@ -212,149 +212,51 @@ static inline struct stacked scenario_stacks_hostile(void)
 	return stacked_take(table, builder);
 }
 
-/* A function, and what it may call, down to a system call. */
-struct function {
-	const char *module, *symbol, *call; /* NULL: it calls another function */
-	bool inlined;
-	int callees[6]; /* 0 ends the list */
-};
-
-#define CALLS(module, symbol, call) { module, symbol, call, false, { 0 } }
-#define FUNCTION(module, symbol, ...)        \
-	{                                    \
-		module, symbol, NULL, false, \
-		{                            \
-			__VA_ARGS__          \
-		}                            \
-	}
-#define INLINE(module, symbol, ...)         \
-	{                                   \
-		module, symbol, NULL, true, \
-		{                           \
-			__VA_ARGS__         \
-		}                           \
-	}
-
-/* Three programs as they are: an HTTP server, a database, and an interpreter with a JIT. */
-static inline const struct function *scenario_function(int index)
+/* Some functions of a program, one in another, from other modules now and then, and a call. */
+static inline void scenario_stack_random(struct stack_table *table, struct builder *builder,
+					 uint64_t id, uint64_t *seed)
 {
-	static const struct function functions[] = {
-		[1] = FUNCTION("nginx", "main", 2),
-		[2] = FUNCTION("nginx", "ngx_master_process_cycle", 3),
-		[3] = FUNCTION("nginx", "ngx_worker_process_cycle", 4),
-		[4] = FUNCTION("nginx", "ngx_process_events_and_timers", 5, 5, 5, 20),
-		[5] = FUNCTION("nginx", "ngx_epoll_process_events", 6, 7, 8, 9, 22),
-		[6] = FUNCTION("nginx", "ngx_event_accept", 23),
-		[7] = FUNCTION("nginx", "ngx_http_wait_request_handler", 24, 10),
-		[8] = FUNCTION("nginx", "ngx_http_request_handler", 25, 11, 11),
-		[9] = FUNCTION("nginx", "ngx_http_upstream_handler", 12, 13),
-		[10] = INLINE("nginx", "ngx_http_process_request_line", 11, 24),
-		[11] = FUNCTION("nginx", "ngx_http_core_run_phases", 14, 15),
-		[12] = FUNCTION("nginx", "ngx_http_upstream_send_request", 26, 25),
-		[13] = FUNCTION("nginx", "ngx_http_upstream_process_header", 24),
-		[14] = FUNCTION("nginx", "ngx_http_static_handler", 27, 28, 29),
-		[15] = FUNCTION("nginx", "ngx_http_gzip_body_filter", 16, 25),
-		[16] = FUNCTION("libz.so.1.2.13", "deflate", 17),
-		[17] = INLINE("nginx", "ngx_http_write_filter", 25, 29),
-		[20] = FUNCTION("nginx", "ngx_event_expire_timers", 26, 30),
-		[22] = CALLS("libc.so.6", "epoll_wait", "epoll_wait"),
-		[23] = CALLS("libc.so.6", "accept4", "accept4"),
-		[24] = CALLS("libc.so.6", "recv", "recvfrom"),
-		[25] = CALLS("libc.so.6", "writev", "writev"),
-		[26] = CALLS("libc.so.6", "connect", "connect"),
-		[27] = CALLS("libc.so.6", "__openat64_nocancel", "openat"),
-		[28] = CALLS("libc.so.6", "__fstat64", "newfstatat"),
-		[29] = CALLS("libc.so.6", "sendfile64", "sendfile"),
-		[30] = CALLS("libc.so.6", "__close_nocancel", "close"),
-		[31] = FUNCTION("postgres", "PostgresMain", 32, 33, 33),
-		[32] = INLINE("postgres", "ReadCommand", 34),
-		[33] = FUNCTION("postgres", "exec_simple_query", 35, 36, 36, 37),
-		[34] = FUNCTION("libssl.so.3", "SSL_read", 38, 39),
-		[35] = FUNCTION("postgres", "pg_plan_queries", 40),
-		[36] = FUNCTION("postgres", "ExecutorRun", 41, 42, 43),
-		[37] = FUNCTION("postgres", "CommitTransactionCommand", 44),
-		[38] = FUNCTION("libcrypto.so.3", "BIO_read", 24),
-		[39] = FUNCTION("postgres", "WaitEventSetWait", 22),
-		[40] = FUNCTION("postgres", "get_relation_info", 45),
-		[41] = FUNCTION("postgres", "ExecIndexScan", 45, 46),
-		[42] = FUNCTION("postgres", "ExecHashJoin", 46, 41),
-		[43] = FUNCTION("postgres", "ExecSort", 47, 41),
-		[44] = FUNCTION("postgres", "XLogFlush", 48, 60),
-		[45] = FUNCTION("postgres", "ReadBuffer_common", 49, 61),
-		[46] = FUNCTION("postgres", "heap_hot_search_buffer", 45),
-		[47] = FUNCTION("postgres", "tuplesort_performsort", 49, 62),
-		[48] = CALLS("libc.so.6", "fdatasync", "fdatasync"),
-		[49] = CALLS("libc.so.6", "pread64", "pread64"),
-		[60] = CALLS("libc.so.6", "pwrite64", "pwrite64"),
-		[61] = FUNCTION("postgres", "LWLockAcquire", 65),
-		[62] = CALLS("libc.so.6", "lseek64", "lseek"),
-		[65] = CALLS("libc.so.6", "__new_sem_wait_slow64", "futex"),
-		[70] = FUNCTION("node", "node::Start(int, char**)", 71),
-		[71] = FUNCTION("node", "node::SpinEventLoopInternal(node::Environment*)", 72),
-		[72] = FUNCTION("libuv.so.1", "uv_run", 73, 73, 74),
-		[73] = FUNCTION("libuv.so.1", "uv__io_poll", 22, 75, 75),
-		[74] = FUNCTION("libuv.so.1", "uv__run_check", 76),
-		[75] = FUNCTION("node", "node::LibuvStreamWrap::OnUvRead(long, uv_buf_t const*)",
-				77),
-		[76] = FUNCTION("node", "node::Environment::CheckImmediate(uv_check_s*)", 77),
-		[77] = FUNCTION("node",
-				"v8::internal::Execution::Call(v8::internal::Isolate*, "
-				"v8::internal::Handle<v8::internal::Object>)",
-				78, 79),
-		[78] = FUNCTION("perf-4711.map", "LazyCompile:*onrequest /srv/app.js:12", 79, 80,
-				81),
-		[79] = FUNCTION(NULL, NULL, 80, 82),
-		[80] = FUNCTION("perf-4711.map", "LazyCompile:~render /srv/view.js:44", 83, 81),
-		[81] = FUNCTION("libuv.so.1", "uv__try_write", 25),
-		[82] = FUNCTION("node",
-				"node::fs::Read(v8::FunctionCallbackInfo<v8::Value> const&)", 49),
-		[83] = FUNCTION("node",
-				"node::fs::Open(v8::FunctionCallbackInfo<v8::Value> const&)", 27),
+	static const struct {
+		const char *comm, *functions, *calls;
+	} programs[] = {
+		{ "nginx",
+		  "main process_cycle process_events epoll_process_events wait_request_handler "
+		  "core_run_phases static_handler gzip_body_filter",
+		  "epoll_wait recvfrom writev openat" },
+		{ "postgres",
+		  "PostgresMain exec_simple_query ExecutorRun ExecHashJoin ExecIndexScan "
+		  "ReadBuffer_common LWLockAcquire",
+		  "pread64 pwrite64 fdatasync futex" },
+		{ "node",
+		  "node::SpinEventLoopInternal uv_run uv__io_poll OnUvRead(long,uv_buf_t*) "
+		  "LazyCompile:*onrequest LazyCompile:~render",
+		  "pread64 epoll_wait writev openat" },
 	};
-
-	return &functions[index];
-}
-
-/* Walks from a function to a system call; fills frames from the outside in. */
-static inline const char *scenario_walk(int at, uint64_t *seed, struct stack_frame *frames,
-					size_t *count)
-{
-	const struct function *function = scenario_function(at);
-	int callees = 0;
-
-	for (;; function = scenario_function(at)) {
-		frames[(*count)++] = (struct stack_frame){
-			.module = function->module,
-			.symbol = function->symbol,
-			.offset = function->symbol ? 16 * (uint64_t)at : 0x7f00c0ffee00,
-			.inlined = function->inlined,
-		};
-		if (function->call)
-			return function->call;
-		for (callees = 0; callees < 6 && function->callees[callees];)
-			callees++;
-		at = function->callees[random_below(seed, (uint64_t)callees)];
-	}
-}
-
-static inline void scenario_stack_walked(struct stack_table *table, struct builder *builder,
-					 uint32_t pid, int root, uint64_t id, uint64_t *seed)
-{
-	static const struct stack_frame outer[] = {
-		FRAME("libc.so.6", "__libc_start_main_impl", 0x85),
-		FRAME("libc.so.6", "__libc_start_call_main", 0x7a),
-	};
-	struct stack_frame frames[64] = { outer[0], outer[1] }, reversed[64];
+	const char *functions = programs[id % 3].functions, *calls = programs[id % 3].calls;
 	enum stack_end end = id % 23 ? STACK_COMPLETE : (enum stack_end)(1 + id / 23 % 3);
-	size_t count = 2;
-	const char *call = scenario_walk(root, seed, frames, &count);
-	uint64_t wall_ns = random_ns(seed, 24), skipped = end ? 4 : 0;
+	uint64_t wall_ns = random_ns(seed, 24);
+	char names[9][MAX_WORD], modules[9][MAX_WORD], call[MAX_WORD];
+	struct stack_frame frames[9];
+	size_t nr = 0;
 	struct row row;
 
-	for (size_t i = skipped; i < count; i++)
-		reversed[count - 1 - i] = frames[i];
-	stack_take(table, id, end, reversed, count - skipped);
-	row_init_named(&row, pid, ABI_X86_64, call);
+	for (uint64_t i = random_below(seed, 4) + 1; i; i--)
+		word_read(&calls, call);
+	while (word_read(&functions, names[nr])) {
+		uint64_t lib = random_below(seed, 16);
+
+		snprintf(modules[nr], MAX_WORD, "lib%" PRIu64 ".so", lib);
+		if (lib >= 8)
+			strcpy(modules[nr], programs[id % 3].comm);
+		frames[8 - nr] = (struct stack_frame)FRAME(modules[nr], names[nr], 16 * nr);
+		frames[8 - nr].inlined = lib == 9;
+		if (lib == 10)
+			frames[8 - nr] = (struct stack_frame)FRAME(NULL, NULL, 0x7f00c0ffee00);
+		nr += nr < 2 || random_below(seed, 3);
+	}
+	frames[8 - nr] = (struct stack_frame)FRAME("libc.so.6", call, 0x1d);
+	stack_take(table, id, end, &frames[8 - nr], nr + (end ? 0 : 1));
+	row_init_named(&row, 100 * (1 + (uint32_t)(id % 3)), ABI_X86_64, call);
 	row_add_calls_of(&row, id, 1 + random_ns(seed, 12), wall_ns, wall_ns / 2, wall_ns / 9);
 	builder_take_row(builder, &row);
 }
@@ -362,7 +264,6 @@ static inline void scenario_stack_walked(struct stack_table *table, struct build
 /* What a busy server looks like: some 200 stacks. */
 static inline struct stacked scenario_stacks_many(void)
 {
-	static const int roots[] = { 1, 31, 70 };
 	struct stack_table *table = stack_table_make();
 	struct builder *builder = builder_make();
 	uint64_t seed = 42;
@@ -371,8 +272,7 @@ static inline struct stacked scenario_stacks_many(void)
 	builder_take_process(builder, 200, "postgres", 8, 0);
 	builder_take_process(builder, 300, "node", 4, 0);
 	for (uint64_t id = 1; id <= 200; id++)
-		scenario_stack_walked(table, builder, 100 * (1 + (uint32_t)(id % 3)), roots[id % 3],
-				      id, &seed);
+		scenario_stack_random(table, builder, id, &seed);
 	return stacked_take(table, builder);
 }
 

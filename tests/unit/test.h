@@ -126,6 +126,18 @@ static void unit_test_add(struct CMUnitTest test)
 	}                                              \
 	static void name##_of(type *given)
 
+/* As TEST_OF(), of what is too large for a stack. */
+#define LARGE_TEST_OF(name, type, given, done, begin, ...) \
+	static void name##_of(type *given);                \
+	TEST(name)                                         \
+	{                                                  \
+		static type it;                            \
+		begin(&it __VA_OPT__(, ) __VA_ARGS__);     \
+		name##_of(&it);                            \
+		done(&it);                                 \
+	}                                                  \
+	static void name##_of(type *given)
+
 /* splitmix64: the same numbers on every machine. */
 static inline uint64_t random_u64(uint64_t *seed)
 {
@@ -171,6 +183,48 @@ static inline bool word_read(const char **text, char word[MAX_WORD])
 	*text += size;
 	return true;
 }
+
+/* Runs a command that must end well. */
+__attribute__((format(printf, 1, 2))) static inline void shell_run(const char *format, ...)
+{
+	char command[3 * PATH_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	assert_int_equal(system(command), 0);
+}
+
+struct bytes {
+	uint8_t *data; /* owned */
+	size_t size;
+};
+
+static inline void bytes_done(struct bytes *bytes)
+{
+	free(bytes->data);
+}
+
+static inline struct bytes bytes_read(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	struct bytes ret;
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	ret.size = (size_t)status.st_size;
+	ret.data = malloc(ret.size + 1);
+	assert_int_equal(read(fd, ret.data, ret.size + 1), ret.size);
+	return ret;
+}
+
+/* A text of one character that fills a buffer. */
+#define text_fill(buf, c)                      \
+	do {                                   \
+		memset(buf, c, sizeof(buf));   \
+		(buf)[sizeof(buf) - 1] = '\0'; \
+	} while (0)
 
 /* Without that there is no other process; 0 in it. */
 static inline pid_t fork_must(void)

@@ -16,9 +16,9 @@ static void one_minute(const struct place *place, struct timeline *ret)
 	history_close(history);
 }
 
-static void save_must(const char *baselines, const char *name, const struct timeline *timeline)
+static void save_must(const char *baselines, const char *name, const struct snapshot *sum)
 {
-	must(baselines_save(baselines, name, timeline->steps[0].sum, false, &d));
+	must(baselines_save(baselines, name, sum, false, &d));
 }
 
 static size_t count_listed(const char *baselines, struct baseline *first)
@@ -43,18 +43,27 @@ static size_t count_damaged(const char *baselines)
 	return damaged;
 }
 
-/* Begins a test of baselines; the timeline is a minute that can be saved. */
+/* Where the file of that name is, until the next one is asked for. */
+static const char *path_of(const char *baselines, const char *file)
+{
+	static char path[400];
+
+	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/%s", baselines, file);
+	return path;
+}
+
+/* Begins a test of baselines; the sum is a minute that can be saved. */
 #define BASELINES_TEST(name)                                                     \
 	static void name##_of(const struct place *place, const char *baselines,  \
-			      struct timeline *timeline);                        \
+			      struct snapshot *sum);                             \
 	PLACE_TEST(name)                                                         \
 	{                                                                        \
 		__cleanup(timeline_done) struct timeline timeline = { 0 };       \
 		one_minute(place, &timeline);                                    \
-		name##_of(place, place->dir, &timeline);                         \
+		name##_of(place, place->dir, timeline.steps[0].sum);             \
 	}                                                                        \
 	static void name##_of(__attribute__((unused)) const struct place *place, \
-			      const char *baselines, struct timeline *timeline)
+			      const char *baselines, struct snapshot *sum)
 
 BASELINES_TEST(test_a_baseline_is_what_was_saved)
 {
@@ -62,9 +71,9 @@ BASELINES_TEST(test_a_baseline_is_what_was_saved)
 	struct baseline listed;
 
 	assert_int_equal(count_listed(baselines, &listed), 0);
-	save_must(baselines, "quiet-1.0", timeline);
+	save_must(baselines, "quiet-1.0", sum);
 	must(baselines_load(baselines, "quiet-1.0", &loaded, &d));
-	assert_int_equal(loaded->nr_rows, timeline->steps[0].sum->nr_rows);
+	assert_int_equal(loaded->nr_rows, sum->nr_rows);
 	assert_string_equal(loaded->host, "web-1");
 	assert_int_equal(count_listed(baselines, &listed), 1);
 	assert_string_equal(listed.name, "quiet-1.0");
@@ -80,16 +89,14 @@ BASELINES_TEST(test_a_baseline_is_what_was_saved)
 BASELINES_TEST(test_a_file_is_a_report)
 {
 	__cleanup(freep) char *text = NULL, *wanted = NULL;
-	char path[400];
 	size_t size;
 
-	save_must(baselines, "monday", timeline);
+	save_must(baselines, "monday", sum);
 	assert_int_equal(baselines_read(baselines, "monday", &text, &size, &d), 0);
-	wanted = render(report_json, timeline->steps[0].sum);
+	wanted = render(report_json, sum);
 	assert_int_equal(size, strlen(wanted));
 	assert_memory_equal(text, wanted, size);
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
-	assert_int_equal(access(path, R_OK), 0);
+	assert_int_equal(access(path_of(baselines, "monday.json"), R_OK), 0);
 }
 
 BASELINES_TEST(test_names)
@@ -107,16 +114,13 @@ BASELINES_TEST(test_names)
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[65] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++) {
-		assert_int_equal(
-			baselines_save(baselines, no_names[i], timeline->steps[0].sum, false, &d),
-			-EINVAL);
+		assert_int_equal(baselines_save(baselines, no_names[i], sum, false, &d), -EINVAL);
 		assert_int_equal(baselines_read(baselines, no_names[i], &text, &size, &d), -ENOENT);
 		assert_int_equal(baselines_remove(baselines, no_names[i], &d), -ENOENT);
 	}
-	assert_int_equal(baselines_save(baselines, long_name, timeline->steps[0].sum, false, &d),
-			 -EINVAL);
+	assert_int_equal(baselines_save(baselines, long_name, sum, false, &d), -EINVAL);
 	long_name[64] = 0;
-	save_must(baselines, long_name, timeline);
+	save_must(baselines, long_name, sum);
 	assert_int_equal(baselines_save(baselines, "none", &nothing, false, &d), -ENODATA);
 }
 
@@ -124,17 +128,13 @@ BASELINES_TEST(test_names)
 BASELINES_TEST(test_replacing)
 {
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
-	char path[400];
 
-	save_must(baselines, "monday", timeline);
-	must_fail(baselines_save(baselines, "monday", timeline->steps[0].sum, false, &d), -EEXIST,
-		  "--replace");
-	assert_int_equal(baselines_save(baselines, "monday", timeline->steps[0].sum, true, &d), 0);
+	save_must(baselines, "monday", sum);
+	must_fail(baselines_save(baselines, "monday", sum, false, &d), -EEXIST, "--replace");
+	assert_int_equal(baselines_save(baselines, "monday", sum, true, &d), 0);
 	/* A file in the way of the new one is not removed. */
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/.new", place->dir);
-	assert_int_equal(mkdir(path, 0700), 0);
-	must_fail(baselines_save(baselines, "monday", timeline->steps[0].sum, true, &d), -EISDIR,
-		  "monday");
+	assert_int_equal(mkdir(path_of(baselines, ".new"), 0700), 0);
+	must_fail(baselines_save(baselines, "monday", sum, true, &d), -EISDIR, "monday");
 	assert_int_equal(baselines_load(baselines, "monday", &loaded, &d), 0);
 }
 
@@ -143,16 +143,15 @@ BASELINES_TEST(test_a_spoilt_file)
 {
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
-	char path[400];
+	const char *path = path_of(baselines, "bad.json");
 
-	save_must(baselines, "bad", timeline);
-	save_must(baselines, "good", timeline);
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/bad.json", place->dir);
+	save_must(baselines, "bad", sum);
+	save_must(baselines, "good", sum);
 	assert_int_equal(truncate(path, 100), 0);
 	/* It is in the list, so that one sees what to remove. */
 	assert_int_equal(count_damaged(baselines), 1);
 	must_fail(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG, "save it again");
-	assert_int_equal(baselines_save(baselines, "bad", timeline->steps[0].sum, true, &d), 0);
+	assert_int_equal(baselines_save(baselines, "bad", sum, true, &d), 0);
 	assert_int_equal(count_damaged(baselines), 0);
 	assert_int_equal(count_listed(baselines, &listed), 2);
 	assert_int_equal(unlink(path), 0);
@@ -170,10 +169,9 @@ BASELINES_TEST(test_a_linked_folder)
 {
 	char path[400];
 
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES, place->dir);
+	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES, baselines);
 	assert_int_equal(symlink("/tmp", path), 0);
-	assert_int_equal(baselines_save(baselines, "monday", timeline->steps[0].sum, false, &d),
-			 -ENOTDIR);
+	assert_int_equal(baselines_save(baselines, "monday", sum, false, &d), -ENOTDIR);
 	assert_int_equal(baselines_remove(baselines, "monday", &d), -ENOTDIR);
 	assert_int_equal(unlink(path), 0);
 }
@@ -183,23 +181,18 @@ BASELINES_TEST(test_too_large)
 {
 	enum { HOST = 9 << 20 };
 	__cleanup(freep) char *text = NULL;
-	struct snapshot *sum;
-	char path[400];
 	size_t size;
 
-	sum = timeline->steps[0].sum;
 	sum->host = realloc(sum->host, HOST + 1);
-	assert_non_null(sum->host);
 	memset(sum->host, 'x', HOST);
 	sum->host[HOST] = 0;
-	must_fail(baselines_save(baselines, "large", timeline->steps[0].sum, false, &d), -E2BIG,
+	must_fail(baselines_save(baselines, "large", sum, false, &d), -E2BIG,
 		  "choose a shorter span, or fewer processes (PUT with name=");
 	assert_int_equal(baselines_read(baselines, "large", &text, &size, &d), -ENOENT);
 	/* An older bpftruss has saved larger ones. */
 	sum->host[10] = 0;
-	save_must(baselines, "old", timeline);
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/old.json", place->dir);
-	assert_int_equal(truncate(path, HOST), 0);
+	save_must(baselines, "old", sum);
+	assert_int_equal(truncate(path_of(baselines, "old.json"), HOST), 0);
 	must_fail(baselines_read(baselines, "old", &text, &size, &d), -EFBIG,
 		  "remove it, and save a shorter span");
 }
@@ -212,16 +205,14 @@ BASELINES_TEST(test_too_many)
 
 	for (int i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "day-%d", i);
-		save_must(baselines, name, timeline);
+		save_must(baselines, name, sum);
 	}
-	assert_int_equal(baselines_save(baselines, "more", timeline->steps[0].sum, false, &d),
-			 -E2BIG);
+	assert_int_equal(baselines_save(baselines, "more", sum, false, &d), -E2BIG);
 	assert_all(strstr(d.text, "already 100 baselines"), strstr(d.text, "baseline rm"));
-	assert_int_equal(baselines_save(baselines, name, timeline->steps[0].sum, false, &d),
-			 -EEXIST);
-	assert_int_equal(baselines_save(baselines, name, timeline->steps[0].sum, true, &d), 0);
+	assert_int_equal(baselines_save(baselines, name, sum, false, &d), -EEXIST);
+	assert_int_equal(baselines_save(baselines, name, sum, true, &d), 0);
 	assert_int_equal(baselines_remove(baselines, "day-7", &d), 0);
-	save_must(baselines, "more", timeline);
+	save_must(baselines, "more", sum);
 	assert_int_equal(count_listed(baselines, &listed), 100);
 }
 
@@ -230,15 +221,11 @@ BASELINES_TEST(test_a_list_reads_heads)
 {
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
-	struct snapshot *sum;
-	char path[400];
 
-	sum = timeline->steps[0].sum;
 	free(sum->host);
 	sum->host = strdup("a\",\"targets\":");
-	save_must(baselines, "monday", timeline);
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
-	assert_int_equal(truncate(path, 1000), 0);
+	save_must(baselines, "monday", sum);
+	assert_int_equal(truncate(path_of(baselines, "monday.json"), 1000), 0);
 	assert_int_equal(count_listed(baselines, &listed), 1);
 	assert_has(&listed, start_ns, NEW_YEAR, end_ns, NEW_YEAR + MINUTE, covered_ns, MINUTE);
 	assert_int_equal(baselines_load(baselines, "monday", &loaded, &d), -EBADMSG);
@@ -254,19 +241,18 @@ BASELINES_TEST(test_size)
 	__cleanup(history_closep) struct history *history = NULL;
 	struct history_size before, after;
 	struct host host = host_make(17);
-	char path[400];
+	const char *path = path_of(baselines, "large.json");
 	size_t size;
 
 	place_empty(place);
 	history = open_with(place, &options);
 	append_minutes(history, &host, 12 * 60, 25);
 	assert_int_equal(history_size(history, &before), 0);
-	save_must(baselines, "monday", timeline);
+	save_must(baselines, "monday", sum);
 	assert_int_equal(history_size(history, &after), 0);
 	assert_int_equal(baselines_read(baselines, "monday", &text, &size, &d), 0);
 	assert_int_equal(after.bytes, before.bytes + size);
 	/* Something large: intervals make room for it. */
-	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/large.json", place->dir);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(truncate(path, MAX), 0);
 	append_minutes(history, &host, 120, 25);

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Columns: names, parsing, cells, order; and the units that a column of times gets. */
+/*
+ * Columns: names, parsing, cells, order, units of times; and the spelling of rows, ages, untrusted
+ * bytes and histograms.
+ */
 #include "tables.h"
 
 #include "model/label.h"
+#include "report/report.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
+}
 
 TEST(test_names_differ)
 {
@@ -10,7 +19,11 @@ TEST(test_names_differ)
 
 	for (; column_at(count); count++) {
 		const struct column *column = column_at(count);
+		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
 
+		/* In files, times say that they are nanoseconds. */
+		assert_int_equal(is_time, ends_with(column->field, "_ns"));
+		assert_int_equal(column->kind == COLUMN_PERCENT, ends_with(column->field, "_pct"));
 		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
 		/* A cell needs a source; a key needs a key. */
 		assert_all(column_is_key(column) || column->number,
@@ -23,23 +36,6 @@ TEST(test_names_differ)
 	}
 	assert_in_range(count, 20, COLUMNS_MAX);
 	assert_null(column_at(SIZE_MAX));
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
-}
-
-/* In files, times say that they are nanoseconds. */
-TEST(test_fields_have_units)
-{
-	for (size_t i = 0; column_at(i); i++) {
-		const struct column *column = column_at(i);
-		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
-
-		assert_int_equal(is_time, ends_with(column->field, "_ns"));
-		assert_int_equal(column->kind == COLUMN_PERCENT, ends_with(column->field, "_pct"));
-	}
 }
 
 TEST(test_parse)
@@ -98,119 +94,68 @@ TEST(test_keys)
 	keys_check(GROUP_SYSCALL | GROUP_ARG0, "syscall,arg0");
 }
 
-struct cell {
-	const char *column;
-	const char *text; /* of a key; NULL: unknown */
-	uint64_t number;  /* of the rest; UNKNOWN */
-};
-
-#define UNKNOWN UINT64_MAX
-
+/* Cells of a group, as calls=33; oldest=- is not known. */
 static void cells_check(const struct snapshot *snapshot, unsigned int keys, size_t at,
-			const struct cell *cells, size_t count)
+			const char *cells)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct column_scope scope = { snapshot, keys, 1000 };
+	char word[MAX_WORD];
 
 	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
 	assert_true(at < list.nr_groups);
-	for (size_t i = 0; i < count; i++) {
-		const struct column *column = column_named(cells[i].column);
-		char text[COLUMN_TEXT_MAX];
+	while (word_read(&cells, word)) {
+		char *expected = strchr(word, '='), text[COLUMN_TEXT_MAX] = "-";
+		const struct column *column;
 		uint64_t number;
-		bool known;
 
-		if (column_is_key(column)) {
-			known = column_text(column, &scope, &list.groups[at], text);
-			assert_int_equal(known, cells[i].text != NULL);
-			if (known)
-				assert_string_equal(text, cells[i].text);
-		} else {
-			known = column_number(column, &scope, &list.groups[at], &number);
-			if (known != (cells[i].number != UNKNOWN) ||
-			    (known && number != cells[i].number))
-				fail_msg("%s: %" PRIu64, column->name, number);
-		}
+		*expected++ = '\0';
+		column = column_named(word);
+		if (column_is_key(column) && !column_text(column, &scope, &list.groups[at], text))
+			strcpy(text, "-");
+		if (!column_is_key(column) &&
+		    column_number(column, &scope, &list.groups[at], &number))
+			snprintf(text, sizeof(text), "%" PRIu64, number);
+		if (strcmp(text, expected))
+			fail_msg("%s: %s, not %s", word, text, expected);
 	}
 }
 
 /* Every column by hand, for one row. */
 SNAPSHOT_TEST(test_cells, scenario_web())
 {
-	static const struct cell cells[] = {
-		{ "pid", "100", 0 },
-		{ "tid", "101", 0 },
-		{ "comm", "nginx", 0 },
-		{ "unit", "nginx.service", 0 },
-		{ "user", "www-data", 0 },
-		{ "syscall", "read", 0 },
-		{ "abi", NULL, 0 },
-		{ "arg0", NULL, 0 },
-		{ "calls", NULL, 3000 },
-		{ "errors", NULL, 120 },
-		{ "err%", NULL, 400 },
-		{ "interrupted", NULL, 0 },
-		{ "no_return", NULL, 0 },
-		{ "untimed", NULL, 0 },
-		{ "in_flight", NULL, 0 },
-		{ "oldest", NULL, UNKNOWN },
-		{ "time%", NULL, 6040500000000 / 1000 },
-		{ "total", NULL, 604050000 },
-		{ "cpu", NULL, 34050000 },
-		{ "runq", NULL, 15000000 },
-		{ "sleep", NULL, 555000000 },
-		{ "min", NULL, 1500 },
-		{ "avg", NULL, 201350 },
-		{ "max", NULL, 2000000 },
-		{ "bytes", NULL, 12288000 },
-	};
-	unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
-	struct cell known[ARRAY_SIZE(cells)];
-	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
-	size_t at = 2;
+	const unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
+	char abi[MAX_WORD];
 
-	memcpy(known, cells, sizeof(cells));
-	known[6].text = abi_name(ABI_OF_TESTS);
-	cells_check(snapshot, keys, at, known, ARRAY_SIZE(known));
+	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
+	cells_check(
+		snapshot, keys, 2,
+		"pid=100 tid=101 comm=nginx unit=nginx.service user=www-data syscall=read arg0=- "
+		"calls=3000 errors=120 err%=400 interrupted=0 no_return=0 untimed=0 in_flight=0 "
+		"oldest=- time%=6040500000 total=604050000 cpu=34050000 runq=15000000 "
+		"sleep=555000000 min=1500 avg=201350 max=2000000 bytes=12288000");
+	snprintf(abi, sizeof(abi), "abi=%s", abi_name(ABI_OF_TESTS));
+	cells_check(snapshot, keys, 2, abi);
 }
 
 /* What a grouping does not tell, what was not timed, what the kernel does not know. */
 TEST(test_unknown_cells)
 {
-	static const struct cell by_unit[] = {
-		{ "pid", NULL, 0 },          { "comm", NULL, 0 },    { "unit", "nginx.service", 0 },
-		{ "user", NULL, 0 },         { "syscall", NULL, 0 }, { "abi", NULL, 0 },
-		{ "bytes", NULL, 16384000 },
-	};
-	static const struct cell untimed[] = {
-		{ "pid", NULL, 0 },         { "comm", "[overflow]", 0 }, { "user", NULL, 0 },
-		{ "unit", NULL, 0 },        { "syscall", "[other]", 0 }, { "calls", NULL, 33 },
-		{ "total", NULL, UNKNOWN }, { "cpu", NULL, UNKNOWN },    { "sleep", NULL, UNKNOWN },
-		{ "min", NULL, UNKNOWN },   { "avg", NULL, UNKNOWN },    { "p99", NULL, UNKNOWN },
-		{ "time%", NULL, UNKNOWN }, { "bytes", NULL, UNKNOWN },
-	};
-	static const struct cell no_runq[] = {
-		{ "cpu", NULL, 988024000 },
-		{ "runq", NULL, UNKNOWN },
-		{ "sleep", NULL, UNKNOWN },
-	};
 	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
 	__cleanup(snapshot_freep) struct snapshot *overflow = scenario_overflow(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
 
-	cells_check(web, GROUP_UNIT, 0, by_unit, ARRAY_SIZE(by_unit));
-	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0, untimed, ARRAY_SIZE(untimed));
-	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, no_runq, ARRAY_SIZE(no_runq));
+	cells_check(web, GROUP_UNIT, 0,
+		    "pid=- comm=- unit=nginx.service user=- syscall=- abi=- bytes=16384000");
+	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0,
+		    "pid=- comm=[overflow] user=- unit=- syscall=[other] calls=33 total=- cpu=- "
+		    "sleep=- min=- avg=- p99=- time%=- bytes=-");
+	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, "cpu=988024000 runq=- sleep=-");
 }
 
 /* Folded processes have a name but no pid, unnamed users their number. */
 BUILDER_TEST(test_folded_process)
 {
-	static const struct cell cells[] = {
-		{ "pid", "exited", 0 },
-		{ "comm", "sh\\x1b[2J", 0 },
-		{ "user", "12", 0 },
-	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
 	struct row row;
@@ -221,7 +166,7 @@ BUILDER_TEST(test_folded_process)
 	row_add_calls(&row, 1, 1, 0, 0);
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	cells_check(snapshot, GROUP_PID, 0, cells, ARRAY_SIZE(cells));
+	cells_check(snapshot, GROUP_PID, 0, "pid=exited comm=sh\\x1b[2J user=12");
 }
 
 /* Orders the groups of a snapshot by a column and names them. */
@@ -283,4 +228,242 @@ TEST(test_scales)
 	scale_check(scale_for_sums(9999999999), 1234567, "ms", "1.235");
 	scale_check(scale_for_sums(10000000000), 1234567, "s", "0.001");
 	scale_check(scale_for_sums(UINT64_MAX), UINT64_MAX, "s", "18446744073.710");
+}
+
+/* --- labels -------------------------------------------------------------------------------------- */
+
+static void label_check(enum syscall_abi abi, int64_t nr, const char *expected)
+{
+	char label[ROW_LABEL_MAX];
+	struct row row;
+
+	row_init_for(&row, 1, abi, nr);
+	row_label(&row, label, sizeof(label));
+	assert_string_equal(label, expected);
+}
+
+TEST(test_row_label)
+{
+	int native_read = syscall_find(ABI_OF_TESTS, "read");
+
+	label_check(ABI_OF_TESTS, native_read, "read");
+	label_check(ABI_I386, 3, "read/i386");
+	label_check(ABI_X32, 0, "read/x32");
+	label_check(ABI_ARM, 3, "read/arm");
+	label_check(ABI_OF_TESTS, 1000, "syscall_0x3e8");
+	label_check(ABI_OF_TESTS, -1, "syscall_0xffffffff");
+	label_check(ABI_I386, 1000, "syscall_0x3e8/i386");
+	label_check(ABI_OF_TESTS, ROW_NR_OTHER, "[other]");
+	label_check(ABI_ARM, ROW_NR_OTHER, "[other]/arm");
+	label_check(NR_SYSCALL_ABI, 0, "syscall_0x0/unknown");
+#if defined(__aarch64__)
+	label_check(ABI_X86_64, 0, "read/x86_64");
+#else
+	label_check(ABI_ARM64, 63, "read/arm64");
+#endif
+}
+
+/* No label of any call is cut. */
+TEST(test_row_label_fits)
+{
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
+			const char *name = syscall_find_name(abi, nr);
+			char label[ROW_LABEL_MAX];
+			struct row row;
+
+			row_init_for(&row, 1, (enum syscall_abi)abi, nr);
+			row_label(&row, label, sizeof(label));
+			assert_memory_equal(label, name, strlen(name));
+			if (abi == ABI_OF_TESTS) {
+				assert_string_equal(label, name);
+			} else {
+				assert_int_equal(label[strlen(name)], '/');
+				assert_string_equal(label + strlen(name) + 1, abi_name(abi));
+			}
+		}
+	}
+}
+
+TEST(test_age)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} ages[] = {
+		{ 0, "0 ns" },
+		{ 1, "1 ns" },
+		{ 850, "850 ns" },
+		{ 999, "999 ns" },
+		{ 1000, "1.0 us" },
+		{ 12345, "12.3 us" },
+		{ 999900, "999.9 us" },
+		{ 999949, "999.9 us" },
+		{ 999950, "1.00 ms" },
+		{ 1000000, "1.00 ms" },
+		{ 4560000, "4.56 ms" },
+		{ 999990000, "999.99 ms" },
+		{ 999995000, "1.000 s" },
+		{ 1000000000, "1.000 s" },
+		{ 12345000000, "12.345 s" },
+		{ 86400000000000, "86400.000 s" },
+		{ UINT64_MAX, "18446744073.710 s" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		char text[AGE_MAX];
+
+		format_age(ages[i].ns, text, sizeof(text));
+		assert_string_equal(text, ages[i].text);
+	}
+}
+
+/* What acts on a screen is escaped, byte for byte; the rest stays. */
+TEST(test_escape_visible)
+{
+	static const struct text_pair cases[] = {
+		{ "nginx", "nginx" },
+		{ "\xc3\xa9\xe2\x82\xac", "\xc3\xa9\xe2\x82\xac" },
+		{ "\x1b[2J\x07", "\\x1b[2J\\x07" },
+		{ "a\n\r\tb", "a\\x0a\\x0d\\x09b" },
+		{ "\x7f", "\\x7f" },
+		{ "\xc2\x80", "\\xc2\\x80" },
+		{ "\xc2\x9f", "\\xc2\\x9f" },
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" },
+		{ "\xd8\x9c", "\\xd8\\x9c" },
+		{ "\xd8\x9b", "\xd8\x9b" },
+		{ "\xc2\xad", "\\xc2\\xad" },
+		{ "\xe2\x80\x8b", "\\xe2\\x80\\x8b" },
+		{ "\xe2\x80\x8d", "\\xe2\\x80\\x8d" },
+		{ "\xe2\x81\xa0", "\\xe2\\x81\\xa0" },
+		{ "\xe3\x85\xa4", "\\xe3\\x85\\xa4" },
+		{ "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
+		{ "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
+		{ "\xf3\xa1\x80\x80", "\xf3\xa1\x80\x80" },
+		{ "\xe2\x80\xaf", "\xe2\x80\xaf" },
+		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6" },
+		{ "\xef\xbf\xbf", "\\xef\\xbf\\xbf" },
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "\xff", "\\xff" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char out[TEXT_ESCAPED_MAX(8)];
+
+		text_escape_visible(cases[i].given, strlen(cases[i].given), out);
+		assert_string_equal(out, cases[i].expected);
+	}
+}
+
+/* The name of a program never looks like a row of ours. */
+TEST(test_escape_name)
+{
+	static const struct text_pair cases[] = {
+		{ "", "" },
+		{ "nginx", "nginx" },
+		{ "a[0]", "a[0]" },
+		{ "(sd-pam)", "(sd-pam)" },
+		{ "[", "\\x5b" },
+		{ "[overflow]", "\\x5boverflow]" },
+		{ "(5 others)", "\\x285 others)" },
+		{ "\x1b[", "\\x1b[" },
+	};
+	char out[TEXT_ESCAPED_MAX(16)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		text_escape_name(cases[i].given, strlen(cases[i].given), out);
+		assert_string_equal(out, cases[i].expected);
+	}
+	text_escape_name("[all]", 0, out);
+	assert_string_equal(out, "");
+}
+
+TEST(test_text_width)
+{
+	assert_int_equal(text_width(""), 0);
+	assert_int_equal(text_width("read"), 4);
+	assert_int_equal(text_width("\xc3\xa9t\xc3\xa9"), 3);
+	assert_int_equal(text_width("\xe2\x82\xac\xf0\x9f\x98\x80"), 2);
+}
+
+/* --- bars ---------------------------------------------------------------------------------------- */
+
+static char *bars_render(const struct hist *hist)
+{
+	struct text_stream stream;
+
+	bars_print(hist, text_open(&stream));
+	return text_close(&stream);
+}
+
+static void bars_add(struct hist *hist, unsigned int bucket, uint64_t count)
+{
+	assert_int_equal(hist_add(hist, bucket, count), 0);
+}
+
+static void bars_check(const struct hist *hist, const char *expected)
+{
+	__cleanup(freep) char *text = bars_render(hist);
+
+	assert_string_equal(text, expected);
+}
+
+TEST(test_by_hand)
+{
+	static const struct hist none = { 0 };
+	__cleanup(hist_done) struct hist hist = { 0 };
+	__cleanup(hist_done) struct hist last = { 0 };
+
+	bars_check(&none, "");
+	bars_add(&hist, 0, 1);
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |########################################\n");
+	bars_add(&hist, 3, 40);
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |#\n"
+		"      64 ns ..       80 ns         0 |\n"
+		"      80 ns ..       96 ns         0 |\n"
+		"      96 ns ..      112 ns        40 |########################################\n");
+	hist_done(&hist);
+	bars_add(&hist, 0, 1);
+	bars_add(&hist, 4, 1000000);
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |#\n"
+		"        ...\n"
+		"     112 ns ..      128 ns   1000000 |########################################\n");
+	/* The last bucket has no end. */
+	bars_add(&last, HIST_BUCKETS - 1, 7);
+	bars_check(
+		&last,
+		" 4398.047 s ..        more         7 |########################################\n");
+}
+
+/* Whatever the counts, a bar has 0 to 40 columns, 0 only for no call. */
+TEST(test_lengths)
+{
+	uint64_t seed = 1;
+
+	for (int round = 0; round < 100; round++) {
+		__cleanup(freep) char *text = NULL;
+		__cleanup(hist_done) struct hist hist = { 0 };
+		size_t longest = 0;
+
+		for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+			bars_add(&hist, i, random_below(&seed, 2) ? random_ns(&seed, 63) : 0);
+		text = bars_render(&hist);
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			const char *bar = strchr(line, '|');
+
+			if (!bar)
+				continue;
+			longest = strlen(bar) - 1 > longest ? strlen(bar) - 1 : longest;
+			assert_in_range(strlen(bar) - 1, strstr(line, " 0 |") ? 0 : 1, 40);
+		}
+		assert_int_equal(longest, 40);
+	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was counted between two snapshots. */
+/* What was counted between two snapshots; and consecutive differences, added up again. */
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -93,198 +93,119 @@ BUILDER_TEST(test_of_nothing_before)
 	assert_snapshot_equal(diff, later);
 }
 
-static void take_calls_of(struct builder *builder, uint32_t pid, uint64_t boot_ns, int nr,
-			  uint64_t count)
+static uint64_t number_after(char **at, char mark, uint64_t otherwise)
 {
-	struct row row;
+	return **at == mark ? strtoull(*at + 1, at, 10) : otherwise;
+}
 
-	row_init_for(&row, pid, ABI_X86_64, nr);
-	row.boot_ns = boot_ns;
-	row_add_calls(&row, count, 100, 0, 0);
-	row_add_errors(&row, EPERM, 1);
+/*
+ * Takes PID[+BOOT_NS][.TID[+TID_NS]]/NR:CALLS[!ERRORS], an error if that is not said, and
+ * PID[+BOOT_NS]=COMM:USER_NS[xFOLDED] of processes.
+ */
+static void take_word(struct builder *builder, char *word)
+{
+	struct process process = { .user_ns = 0 };
+	struct row row;
+	char *at;
+
+	row_init_for(&row, (uint32_t)strtoul(word, &at, 10), ABI_X86_64, 0);
+	row.boot_ns = number_after(&at, '+', row.boot_ns);
+	if (sscanf(at, "=%15[^:]:%" SCNu64 "x%" SCNu64, process.comm, &process.user_ns,
+		   &process.nr_folded) >= 2) {
+		process.pid = row.pid;
+		process.boot_ns = row.boot_ns;
+		/* Of all kinds that have no group of their own. */
+		process.uid = process.comm[0] == '[' ? UID_NONE : 0;
+		assert_int_equal(builder_add_process(builder, &process, true), 0);
+		return;
+	}
+	row.tid = (uint32_t)number_after(&at, '.', 0);
+	row.tid_ns = number_after(&at, '+', 0);
+	row.nr = (int)number_after(&at, '/', 0);
+	row_add_calls(&row, number_after(&at, ':', 0), 100, 0, 0);
+	row_add_errors(&row, EPERM, number_after(&at, '!', 1));
+	assert_int_equal(*at, '\0');
 	builder_take_row(builder, &row);
 }
 
-static void take_calls(struct builder *builder, uint32_t pid, int nr, uint64_t count)
+static struct snapshot *snapshot_of(const char *text)
 {
-	take_calls_of(builder, pid, pid * 1000ULL, nr, count);
+	struct builder *builder = builder_make();
+	char word[MAX_WORD];
+
+	while (word_read(&text, word))
+		take_word(builder, word);
+	return snapshot_take(builder);
 }
 
-/* Processes that have ended and were folded. */
-static void take_folded(struct builder *builder, const struct process *process, uint64_t count)
+/* As take_word() takes it; what is 0 is not told but of calls and user time. */
+static void counts_write(const struct snapshot *snapshot, FILE *out)
 {
-	assert_int_equal(builder_add_process(builder, process, false), 0);
-	take_calls_of(builder, 0, process->boot_ns, 0, count);
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		fprintf(out, "%" PRIu32 "+%" PRIu64, row->pid, row->boot_ns);
+		if (row->tid)
+			fprintf(out, ".%" PRIu32 "+%" PRIu64, row->tid, row->tid_ns);
+		fprintf(out, "/%" PRIi64 ":%" PRIu64, row->nr, row->calls);
+		fprintf(out, row->errors ? "!%" PRIu64 " " : " ", row->errors);
+		assert_int_equal(hist_total(&row->hist), row->calls);
+		assert_int_equal(row->nr_errnos, row->errors > 0);
+	}
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+
+		fprintf(out, "%" PRIu32 "+%" PRIu64 "=%s:%" PRIu64, process->pid, process->boot_ns,
+			process->comm, process->user_ns);
+		fprintf(out, process->nr_folded ? "x%" PRIu64 " " : " ", process->nr_folded);
+	}
 }
 
-static struct process folded_make(uint64_t serial, const char *comm, uint64_t user_ns)
+static const struct {
+	const char *about, *before, *after;
+	const char *diff; /* NULL: this is no later reading of the same counting */
+} diffs[] = {
+	{ "new ones are there in full; unchanged ones leave no row", "1/0:10 1/1:10 1=stays:100",
+	  "1/0:10 1/1:15 1/2:20 3/0:30 1=renamed:150 3=comes:200",
+	  "1+1000/1:5 1+1000/2:20!1 3+3000/0:30!1 1+1000=renamed:50 3+3000=comes:200 " },
+	{ "what was folded is subtracted from the group that it is in now",
+	  "2/0:10 2=goes:100 0+1/0:7 0+1=other:50x2",
+	  "0+1/0:7 0+1=other:50x2 0+2/0:25 0+2=goes:130x2", "0+2/0:15 0+1=other:0 0+2=goes:30x1 " },
+	{ "one whose kind has no group is in that of all other kinds", "2/0:10 2=goes:100",
+	  "0+1/0:7 0+1=kept:50x2 0+2/0:25 0+2=[others]:130x3",
+	  "0+1/0:7!1 0+2/0:15 0+1=kept:50x2 0+2=[others]:30x2 " },
+	{ "another thread of the same tid is another row; the first one has ended",
+	  "1.12+1000/0:10 1=threads:100", "1/0:11 1.12+2000/0:3 1=threads:100",
+	  "1+1000/0:1 1+1000.12+2000/0:3!1 1+1000=threads:0 " },
+	{ "the row of a thread that has ended is in that of all ended threads",
+	  "1.12/0:10 1=threads:100", "1/0:17 1=threads:100", "1+1000/0:7 1+1000=threads:0 " },
+	{ "a number used again is another process: nothing is subtracted from it",
+	  "1/0:10 1=first:100", "1/0:10 1=first:100 1+77/0:3 1+77=second:5",
+	  "1+77/0:3!1 1+77=second:5 1+1000=first:0 " },
+	{ "counters only grow: rows that are nowhere were of another counting", "2/0:10 2=goes:100",
+	  "", NULL },
+	{ "as many calls but fewer errors are no later reading, though nothing is left",
+	  "1/0:10!2 1=one:100", "1/0:10 1=one:100", NULL },
+};
+
+TEST(test_by_hand)
 {
-	struct process process = process_make(0, comm, strlen(comm));
+	for (size_t i = 0; i < ARRAY_SIZE(diffs); i++) {
+		__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_of(diffs[i].before);
+		__cleanup(snapshot_freep) struct snapshot *later = snapshot_of(diffs[i].after);
+		__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct text_stream stream;
 
-	process.boot_ns = serial;
-	process.user_ns = user_ns;
-	process.nr_folded = 2;
-	return process;
-}
-
-/* Calls of a thread; tid 0 stands for all that have ended. */
-static void take_thread(struct builder *builder, uint32_t tid, uint64_t tid_ns, uint64_t count)
-{
-	struct row row;
-
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.tid = tid;
-	row.tid_ns = tid_ns;
-	row_add_calls(&row, count, 100, 0, 0);
-	builder_take_row(builder, &row);
-}
-
-/* New ones are there in full; unchanged ones leave no row. */
-BUILDERS_TEST(test_new_and_unchanged)
-{
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_calls(before, 1, 0, 10);
-	take_calls(before, 1, 1, 10);
-	builder_take_process(before, 1, "stays", 5, 100);
-	take_calls(after, 1, 0, 10);
-	take_calls(after, 1, 1, 15);
-	take_calls(after, 1, 2, 20);
-	take_calls(after, 3, 0, 30);
-	builder_take_process(after, 1, "renamed", 7, 150);
-	builder_take_process(after, 3, "comes", 5, 200);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 3);
-	assert_has(diff->rows[0], pid, 1, nr, 1, calls, 5, nr_errnos, 0);
-	assert_has(diff->rows[1], nr, 2, calls, 20, nr_errnos, 1);
-	assert_has(diff->rows[2], pid, 3, calls, 30);
-	assert_int_equal(diff->nr_processes, 2);
-	assert_string_equal(diff->processes[0].comm, "renamed");
-	assert_int_equal(diff->processes[0].user_ns, 50);
-	assert_string_equal(diff->processes[1].comm, "comes");
-	assert_int_equal(diff->processes[1].user_ns, 200);
-}
-
-/* What was folded in between is subtracted from the group that it is in now. */
-BUILDERS_TEST(test_folded)
-{
-	const struct process other = folded_make(1, "other", 50);
-	const struct process goes = folded_make(2, "goes", 130);
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_calls(before, 2, 0, 10);
-	builder_take_process(before, 2, "goes", 4, 100);
-	take_folded(before, &other, 7);
-	take_folded(after, &other, 7);
-	take_folded(after, &goes, 25);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 1);
-	assert_has(diff->rows[0], pid, 0, calls, 15);
-	assert_int_equal(hist_total(&diff->rows[0]->hist), 15);
-	assert_int_equal(diff->nr_processes, 2);
-	/* To the other group nothing has come. */
-	assert_string_equal(diff->processes[0].comm, "other");
-	assert_int_equal(diff->processes[0].nr_folded, 0);
-	assert_string_equal(diff->processes[1].comm, "goes");
-	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 1);
-}
-
-/* One whose kind has no group of its own is in that of all other kinds. */
-BUILDERS_TEST(test_folded_into_others)
-{
-	const struct process kept = folded_make(1, "kept", 50);
-	struct process others = process_of_other_kinds();
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_calls(before, 2, 0, 10);
-	builder_take_process(before, 2, "goes", 4, 100);
-	take_folded(after, &kept, 7);
-	others.boot_ns = 2;
-	others.user_ns = 130;
-	others.nr_folded = 3;
-	take_folded(after, &others, 25);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0]->calls, 7);
-	assert_int_equal(diff->rows[1]->calls, 15);
-	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 2);
-}
-
-/* Another thread of the same tid is another row: the first one's is in that of ended threads. */
-BUILDERS_TEST(test_tid_used_again)
-{
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_thread(before, 12, 1000, 10);
-	builder_take_process(before, 1, "threads", 7, 100);
-	take_thread(after, 0, 0, 11);
-	take_thread(after, 12, 2000, 3);
-	builder_take_process(after, 1, "threads", 7, 100);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 2);
-	assert_has(diff->rows[0], tid, 0, calls, 1);
-	assert_has(diff->rows[1], tid, 12, calls, 3);
-}
-
-/* The row of a thread that has ended is now in that of all ended threads. */
-BUILDERS_TEST(test_ended_thread)
-{
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_thread(before, 12, 0, 10);
-	builder_take_process(before, 1, "threads", 7, 100);
-	take_thread(after, 0, 0, 17);
-	builder_take_process(after, 1, "threads", 7, 100);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 1);
-	assert_has(diff->rows[0], tid, 0, calls, 7);
-}
-
-/* Counters only grow: rows that are nowhere were of another counting. */
-BUILDER_TEST(test_vanished)
-{
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-
-	take_calls(builder, 2, 0, 10);
-	builder_take_process(builder, 2, "goes", 4, 100);
-	earlier = snapshot_take(builder);
-	later = snapshot_take(builder_make());
-	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
-	assert_null(diff);
-}
-
-/* As many calls as before, but fewer errors: no later reading, though nothing would be left. */
-BUILDERS_TEST(test_shrunk)
-{
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-
-	take_calls(before, 1, 0, 10);
-	builder_take_process(before, 1, "one", 3, 100);
-	earlier = snapshot_take(before);
-	take_calls(after, 1, 0, 10);
-	builder_take_process(after, 1, "one", 3, 100);
-	later = snapshot_take(after);
-	later->rows[0]->errors--;
-	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
-	assert_null(diff);
-}
-
-/* A number used again is another process: nothing is subtracted from it. */
-BUILDERS_TEST(test_pid_used_again)
-{
-	const struct process second = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-
-	take_calls(before, 1, 0, 10);
-	builder_take_process(before, 1, "first", 5, 100);
-	take_calls(after, 1, 0, 10);
-	builder_take_process(after, 1, "first", 5, 100);
-	take_calls_of(after, 1, second.boot_ns, 0, 3);
-	assert_int_equal(builder_add_process(after, &second, true), 0);
-	diff = diff_take(before, after);
-	assert_int_equal(diff->nr_rows, 1);
-	assert_has(diff->rows[0], calls, 3, boot_ns, 77);
-	assert_int_equal(diff->processes[0].user_ns, 5);
+		assert_int_equal(snapshot_diff(earlier, later, &diff), diffs[i].diff ? 0 : -EINVAL);
+		assert_int_equal(diff != NULL, diffs[i].diff != NULL);
+		if (!diff)
+			continue;
+		counts_write(diff, text_open(&stream));
+		text = text_close(&stream);
+		if (strcmp(text, diffs[i].diff))
+			fail_msg("%s: %s", diffs[i].about, text);
+	}
 }
 
 BUILDERS_TEST(test_in_flight_is_of_later)
@@ -294,7 +215,7 @@ BUILDERS_TEST(test_in_flight_is_of_later)
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
 	builder_take_in_flight(before, 1, ABI_X86_64, "write", 1, 0, 100);
 	builder_take_in_flight(after, 1, ABI_X86_64, "read", 2, 1, 200);
-	take_calls(after, 1, 1, 1);
+	builder_take_calls(after, 1, ABI_X86_64, "write", 1, 100, 0, 0);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
 	assert_has(diff->rows[0], calls, 0, in_flight, 2, in_flight_early, 1, oldest_start_ns, 200);
@@ -354,23 +275,171 @@ TEST(test_other_boot)
 }
 
 /* Neither side changes, and the result is its own. */
-BUILDERS_TEST(test_leaves_both_alone)
+TEST(test_leaves_both_alone)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_of("1/0:10 1=one:100");
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of("1/0:30 1/0:1 1=one:300");
+	__cleanup(snapshot_freep) struct snapshot *diff = diff_make(earlier, later);
 
-	take_calls(before, 1, 0, 10);
-	builder_take_process(before, 1, "one", 3, 100);
-	earlier = snapshot_take(before);
-	take_calls(after, 1, 0, 30);
-	take_calls(after, 1, 0, 1);
-	builder_take_process(after, 1, "one", 3, 300);
-	later = snapshot_take(after);
-	diff = diff_make(earlier, later);
-	assert_int_equal(earlier->rows[0]->calls, 10);
-	assert_int_equal(earlier->processes[0].user_ns, 100);
-	assert_int_equal(later->rows[0]->calls, 31);
-	assert_int_equal(later->rows[0]->errnos[0].count, 2);
-	assert_int_equal(later->processes[0].user_ns, 300);
+	assert_has(earlier, rows[0]->calls, 10, processes[0].user_ns, 100);
+	assert_has(later, rows[0]->calls, 31, rows[0]->errnos[0].count, 2, processes[0].user_ns,
+		   300);
 	assert_ptr_not_equal(diff->rows[0]->errnos, later->rows[0]->errnos);
 	assert_int_equal(diff->rows[0]->errnos[0].count, 1);
+}
+
+/* --- joins --------------------------------------------------------------------------------------- */
+
+#define NR_READINGS 6
+
+/* Readings of one counting, each later than the one before. */
+struct readings {
+	struct snapshot *all[NR_READINGS];
+	struct snapshot *parts[NR_READINGS]; /* part i leads from reading i - 1 to i */
+};
+
+static struct snapshot *reading_take(const struct builder *total, int index)
+{
+	struct snapshot *reading = snapshot_read(total);
+
+	reading->start_ns = 1000;
+	reading->end_ns = 1000 + index * 10;
+	reading->end_mono_ns = 500 + (uint64_t)index * 10;
+	reading->elapsed_ns = (uint64_t)index * 10;
+	reading->losses.count[LOSS_EXIT_MISSED] = (uint64_t)(index * index);
+	return reading;
+}
+
+static void readings_make(struct readings *readings, uint64_t seed)
+{
+	struct builder *total = builder_make();
+	struct row row;
+
+	for (int i = 0; i < NR_READINGS; i++) {
+		for (int j = 0; j < 40; j++) {
+			row_init_random(&row, &seed);
+			row.in_flight = row.in_flight_early = 0;
+			row.oldest_start_ns = UINT64_MAX;
+			builder_take_row(total, &row);
+		}
+		for (uint32_t pid = 1; pid < 4; pid++)
+			builder_take_process(total, pid, "random", 6, random_ns(&seed, 30));
+		/* What is in flight in one reading only is of that moment. */
+		readings->all[i] = reading_take(total, i);
+	}
+	builder_free(total);
+	for (int i = 1; i < NR_READINGS; i++)
+		assert_int_equal(
+			snapshot_diff(readings->all[i - 1], readings->all[i], &readings->parts[i]),
+			0);
+}
+
+static void readings_done(struct readings *readings)
+{
+	for (int i = 0; i < NR_READINGS; i++) {
+		snapshot_free(readings->all[i]);
+		if (i)
+			snapshot_free(readings->parts[i]);
+	}
+}
+
+static struct snapshot *join(const struct readings *readings, int first, int last)
+{
+	const struct snapshot *const *parts =
+		(const struct snapshot *const *)&readings->parts[first + 1];
+	struct snapshot *joined;
+
+	assert_int_equal(snapshot_join(parts, (size_t)(last - first), readings->all[last], &joined),
+			 0);
+	return joined;
+}
+
+static void assert_same_counts(const struct snapshot *a, const struct snapshot *b)
+{
+	assert_int_equal(a->nr_rows, b->nr_rows);
+	for (size_t i = 0; i < a->nr_rows; i++) {
+		assert_int_equal(row_compare(a->rows[i], b->rows[i]), 0);
+		assert_row_sums_equal(a->rows[i], b->rows[i]);
+		assert_hist_equal(&a->rows[i]->hist, &b->rows[i]->hist);
+	}
+	assert_int_equal(snapshot_user_ns(a), snapshot_user_ns(b));
+	assert_same(a, b, elapsed_ns, start_ns, end_ns);
+	assert_memory_equal(&a->losses, &b->losses, sizeof(a->losses));
+}
+
+/* Any span, cut anywhere, is the difference of the readings at its ends. */
+TEST(test_any_span)
+{
+	struct readings readings = { 0 };
+
+	readings_make(&readings, 31);
+	for (int first = 0; first < NR_READINGS; first++) {
+		for (int last = first + 1; last < NR_READINGS; last++) {
+			__cleanup(snapshot_freep) struct snapshot *joined =
+				join(&readings, first, last);
+			__cleanup(snapshot_freep) struct snapshot *whole = NULL;
+
+			assert_int_equal(
+				snapshot_diff(readings.all[first], readings.all[last], &whole), 0);
+			assert_same_counts(joined, whole);
+		}
+	}
+	readings_done(&readings);
+}
+
+/* A join of joins is a join, also of parts without what is true at one moment only. */
+TEST(test_of_joins)
+{
+	__cleanup(snapshot_freep) struct snapshot *front = NULL, *back = NULL, *joined = NULL,
+						  *whole = NULL;
+	struct readings readings = { 0 };
+	const struct snapshot *both[2];
+
+	readings_make(&readings, 32);
+	whole = join(&readings, 0, NR_READINGS - 1);
+	front = join(&readings, 0, 3);
+	back = join(&readings, 3, NR_READINGS - 1);
+	snapshot_keep_counts(front);
+	snapshot_keep_counts(back);
+	both[0] = front;
+	both[1] = back;
+	assert_int_equal(snapshot_join(both, 2, readings.all[NR_READINGS - 1], &joined), 0);
+	assert_same_counts(joined, whole);
+	readings_done(&readings);
+}
+
+/* Two readings: a call is in flight in both, another only in the first. */
+TEST(test_join_in_flight)
+{
+	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL, *part = NULL,
+						  *joined = NULL;
+	struct builder *first = builder_make(), *second = builder_make();
+	const struct snapshot *parts[1];
+
+	builder_take_process(first, 7, "waits", 5, 10);
+	builder_take_process(second, 7, "waits", 5, 10);
+	builder_take_in_flight(first, 7, ABI_X86_64, "read", 1, 0, 100);
+	builder_take_in_flight(first, 7, ABI_X86_64, "poll", 1, 0, 200);
+	builder_take_in_flight(second, 7, ABI_X86_64, "read", 1, 0, 100);
+	before = snapshot_take(first);
+	after = snapshot_take(second);
+	assert_int_equal(snapshot_diff(before, after, &part), 0);
+	snapshot_keep_counts(part);
+	assert_has(part, nr_rows, 0, nr_processes, 0);
+	parts[0] = part;
+	assert_int_equal(snapshot_join(parts, 1, after, &joined), 0);
+	assert_int_equal(joined->nr_rows, 1);
+	assert_has(joined->rows[0], in_flight, 1, oldest_start_ns, 100);
+	assert_has(joined, nr_processes, 1, processes[0].user_ns, 0);
+}
+
+TEST(test_of_nothing)
+{
+	__cleanup(snapshot_freep) struct snapshot *now = NULL, *joined = NULL;
+
+	now = snapshot_take(builder_make());
+	now->losses.count[LOSS_EXIT_MISSED] = 3;
+	assert_int_equal(snapshot_join(NULL, 0, now, &joined), 0);
+	assert_has(joined, elapsed_ns, 0, start_ns, now->end_ns);
+	assert_true(losses_none(&joined->losses));
 }

@@ -12,37 +12,23 @@ struct root {
 
 static void root_done(struct root *root)
 {
-	char command[128];
 
 	close(root->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", root->path);
-	assert_int_equal(system(command), 0);
+	shell_run("rm -rf %s", root->path);
 }
 
 static void root_init(struct root *root)
 {
-	static const char *const folders[] = {
-		"/tmp",
-		"/app",
-		"/app/.debug",
-		"/usr",
-		"/usr/lib",
-		"/usr/lib/debug",
-		"/usr/lib/debug/app",
-		"/usr/lib/debug/.build-id",
-		"/usr/lib/debug/.build-id/ab",
-	};
-	char path[PATH_MAX];
 
 	strcpy(root->path, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(root->path));
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		snprintf(path, sizeof(path), "%s%s", root->path, folders[i]);
-		assert_int_equal(mkdir(path, 0755), 0);
-	}
+	shell_run("cd %s && mkdir -p tmp app/.debug usr/lib/debug/app usr/lib/debug/.build-id/ab",
+		  root->path);
 	root->fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(root->fd >= 0);
 }
+
+#define ROOT_TEST(name) TEST_OF(name, struct root, root, root_done, root_init)
 
 static const char *root_path(const struct root *root, const char *path)
 {
@@ -122,48 +108,44 @@ static int chosen(const struct root *root, const char *path, uid_t owner,
 	return candidate(root, path, owner, identity, number);
 }
 
-TEST(test_build_id)
+ROOT_TEST(test_build_id)
 {
 	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
-	__cleanup(root_done) struct root root;
 
-	root_init(&root);
-	assert_int_equal(candidate(&root, "/app/x", getuid(), &identity, 0), -1);
-	root_write(&root, BUILD_ID_PATH, "by id");
-	assert_text(candidate(&root, "/app/x", getuid(), &identity, 0), "by id");
-	assert_text(candidate(&root, NULL, getuid(), &identity, 0), "by id");
-	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 1), -1);
+	assert_int_equal(candidate(root, "/app/x", getuid(), &identity, 0), -1);
+	root_write(root, BUILD_ID_PATH, "by id");
+	assert_text(candidate(root, "/app/x", getuid(), &identity, 0), "by id");
+	assert_text(candidate(root, NULL, getuid(), &identity, 0), "by id");
+	assert_int_equal(candidate(root, NULL, getuid(), &identity, 1), -1);
 
 	/* Packages put a link there; where it leads to is below the root. */
-	root_remove(&root, BUILD_ID_PATH);
-	root_write(&root, "/usr/lib/debug/app/x.debug", "by link");
-	assert_int_equal(symlink("/usr/lib/debug/app/x.debug", root_path(&root, BUILD_ID_PATH)), 0);
-	assert_text(candidate(&root, NULL, getuid(), &identity, 0), "by link");
-	root_remove(&root, BUILD_ID_PATH);
-	assert_int_equal(symlink("../../../../../../../../../../etc/passwd",
-				 root_path(&root, BUILD_ID_PATH)),
-			 0);
-	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
+	root_remove(root, BUILD_ID_PATH);
+	root_write(root, "/usr/lib/debug/app/x.debug", "by link");
+	assert_int_equal(symlink("/usr/lib/debug/app/x.debug", root_path(root, BUILD_ID_PATH)), 0);
+	assert_text(candidate(root, NULL, getuid(), &identity, 0), "by link");
+	root_remove(root, BUILD_ID_PATH);
+	assert_int_equal(
+		symlink("../../../../../../../../../../etc/passwd", root_path(root, BUILD_ID_PATH)),
+		0);
+	assert_int_equal(candidate(root, NULL, getuid(), &identity, 0), -1);
 }
 
-TEST(test_no_regular_file)
+ROOT_TEST(test_no_regular_file)
 {
 	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
-	__cleanup(root_done) struct root root;
 	struct stat status;
 
-	root_init(&root);
-	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
-	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
-	assert_int_equal(regular_file_find(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
-	assert_int_equal(regular_file_open(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
-	assert_int_equal(regular_file_open(root.fd, "/app", 0, 100, &status), -EINVAL);
-	root_write(&root, "/app/long", "12345");
-	assert_int_equal(regular_file_open(root.fd, "/app/long", 0, 4, &status), -EFBIG);
-	assert_text(regular_file_find(root.fd, "/app/long", 0, 5, &status), "12345");
+	assert_int_equal(mkfifo(root_path(root, BUILD_ID_PATH), 0644), 0);
+	assert_int_equal(candidate(root, NULL, getuid(), &identity, 0), -1);
+	assert_int_equal(regular_file_find(root->fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
+	assert_int_equal(regular_file_open(root->fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
+	assert_int_equal(regular_file_open(root->fd, "/app", 0, 100, &status), -EINVAL);
+	root_write(root, "/app/long", "12345");
+	assert_int_equal(regular_file_open(root->fd, "/app/long", 0, 4, &status), -EFBIG);
+	assert_text(regular_file_find(root->fd, "/app/long", 0, 5, &status), "12345");
 }
 
-TEST(test_debuglink)
+ROOT_TEST(test_debuglink)
 {
 	static const char *const places[] = {
 		"/app/x.debug",
@@ -172,20 +154,18 @@ TEST(test_debuglink)
 	};
 	/* Of "123456789", as every description of CRC-32 has it. */
 	struct elf_identity identity = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
-	__cleanup(root_done) struct root root;
 
-	root_init(&root);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		assert_int_equal(chosen(&root, "/app/x", getuid(), &identity), -1);
-		root_write(&root, places[i], "123456789");
-		assert_text(chosen(&root, "/app/x", getuid(), &identity), "123456789");
+		assert_int_equal(chosen(root, "/app/x", getuid(), &identity), -1);
+		root_write(root, places[i], "123456789");
+		assert_text(chosen(root, "/app/x", getuid(), &identity), "123456789");
 		/* It may be an old one, and another place have the right one. */
-		root_write(&root, places[i], "12345678");
+		root_write(root, places[i], "12345678");
 	}
-	assert_int_equal(chosen(&root, NULL, getuid(), &identity), -1);
-	assert_int_equal(chosen(&root, "app/x", getuid(), &identity), -1);
-	root_write(&root, "/app/x.debug", "123456789");
-	assert_int_equal(chosen(&root, "/app/x.debug", getuid(), &identity), -1);
+	assert_int_equal(chosen(root, NULL, getuid(), &identity), -1);
+	assert_int_equal(chosen(root, "app/x", getuid(), &identity), -1);
+	root_write(root, "/app/x.debug", "123456789");
+	assert_int_equal(chosen(root, "/app/x.debug", getuid(), &identity), -1);
 }
 
 /* A build id is proof enough, and its lack is none; a checksum costs a look at each byte. */
@@ -209,53 +189,50 @@ TEST(test_which_debug_file_is_chosen)
 	assert_int_equal(debug_files_choose(&files, &identity), DEBUG_FILE_NONE);
 }
 
-TEST(test_debug_file_of_another)
+ROOT_TEST(test_debug_file_of_another)
 {
-	const struct elf_identity by_id = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
-	const struct elf_identity by_link = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
-	__cleanup(root_done) struct root root;
+	static const struct elf_identity identities[] = {
+		{ .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 },
+		{ .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 },
+	};
+	static const char *const paths[] = { BUILD_ID_PATH, "/app/x.debug" };
 
 	if (getuid())
 		skip(); /* files of several users are needed */
-	root_init(&root);
-	root_write(&root, BUILD_ID_PATH, "123456789");
-	root_write(&root, "/app/x.debug", "123456789");
-	assert_text(candidate(&root, "/app/x", 1000, &by_id, 0), "123456789");
-	assert_text(candidate(&root, "/app/x", 1000, &by_link, 0), "123456789");
-	assert_int_equal(chown(root_path(&root, BUILD_ID_PATH), 1000, 1000), 0);
-	assert_int_equal(chown(root_path(&root, "/app/x.debug"), 1000, 1000), 0);
-	assert_text(candidate(&root, "/app/x", 1000, &by_id, 0), "123456789");
-	assert_text(candidate(&root, "/app/x", 1000, &by_link, 0), "123456789");
-	assert_int_equal(candidate(&root, "/app/x", 0, &by_id, 0), -1);
-	assert_int_equal(candidate(&root, "/app/x", 0, &by_link, 0), -1);
-	assert_int_equal(candidate(&root, "/app/x", 1001, &by_link, 0), -1);
+	for (int i = 0; i < 2; i++) {
+		const struct elf_identity *identity = &identities[i];
+
+		root_write(root, paths[i], "123456789");
+		assert_text(candidate(root, "/app/x", 1000, identity, 0), "123456789");
+		assert_int_equal(chown(root_path(root, paths[i]), 1000, 1000), 0);
+		assert_text(candidate(root, "/app/x", 1000, identity, 0), "123456789");
+		assert_int_equal(candidate(root, "/app/x", 0, identity, 0), -1);
+		assert_int_equal(candidate(root, "/app/x", 1001, identity, 0), -1);
+	}
 }
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
-TEST(test_perf_map_open)
+ROOT_TEST(test_perf_map_open)
 {
-	__cleanup(root_done) struct root root;
-
-	root_init(&root);
-	assert_int_equal(perf_map_open(root.fd, 7, getuid()), -ENOENT);
-	root_write(&root, "/tmp/perf-7.map", "map");
-	assert_text(perf_map_open(root.fd, 7, getuid()), "map");
+	assert_int_equal(perf_map_open(root->fd, 7, getuid()), -ENOENT);
+	root_write(root, "/tmp/perf-7.map", "map");
+	assert_text(perf_map_open(root->fd, 7, getuid()), "map");
 	if (!getuid()) {
-		assert_text(perf_map_open(root.fd, 7, 1000), "map");
-		assert_int_equal(chown(root_path(&root, "/tmp/perf-7.map"), 1001, 1001), 0);
-		assert_int_equal(perf_map_open(root.fd, 7, 1000), -EPERM);
-		assert_text(perf_map_open(root.fd, 7, 1001), "map");
+		assert_text(perf_map_open(root->fd, 7, 1000), "map");
+		assert_int_equal(chown(root_path(root, "/tmp/perf-7.map"), 1001, 1001), 0);
+		assert_int_equal(perf_map_open(root->fd, 7, 1000), -EPERM);
+		assert_text(perf_map_open(root->fd, 7, 1001), "map");
 		/* Root's own, which others may have mounted there. */
-		assert_int_equal(chown(root_path(&root, "/tmp/perf-7.map"), 0, 0), 0);
-		assert_int_equal(chmod(root_path(&root, "/tmp/perf-7.map"), 0600), 0);
-		assert_int_equal(perf_map_open(root.fd, 7, 1000), -EPERM);
-		assert_text(perf_map_open(root.fd, 7, 0), "map");
+		assert_int_equal(chown(root_path(root, "/tmp/perf-7.map"), 0, 0), 0);
+		assert_int_equal(chmod(root_path(root, "/tmp/perf-7.map"), 0600), 0);
+		assert_int_equal(perf_map_open(root->fd, 7, 1000), -EPERM);
+		assert_text(perf_map_open(root->fd, 7, 0), "map");
 	}
-	assert_int_equal(chmod(root_path(&root, "/tmp/perf-7.map"), 0666), 0);
-	assert_int_equal(perf_map_open(root.fd, 7, getuid()), -EPERM);
-	root_remove(&root, "/tmp/perf-7.map");
-	root_write(&root, "/app/secret", "secret");
-	assert_int_equal(symlink("/app/secret", root_path(&root, "/tmp/perf-7.map")), 0);
-	assert_true(perf_map_open(root.fd, 7, getuid()) < 0);
+	assert_int_equal(chmod(root_path(root, "/tmp/perf-7.map"), 0666), 0);
+	assert_int_equal(perf_map_open(root->fd, 7, getuid()), -EPERM);
+	root_remove(root, "/tmp/perf-7.map");
+	root_write(root, "/app/secret", "secret");
+	assert_int_equal(symlink("/app/secret", root_path(root, "/tmp/perf-7.map")), 0);
+	assert_true(perf_map_open(root->fd, 7, getuid()) < 0);
 }

@@ -12,8 +12,7 @@ void *map_array_at(struct map_array *array, uint32_t index)
 {
 	static struct task_record free_record;
 
-	(void)array;
-	(void)index;
+	(void)array, (void)index;
 	return &free_record;
 }
 
@@ -86,83 +85,73 @@ static size_t with_pid(const struct snapshot *snapshot)
 	return count;
 }
 
+#define ENDED_TEST(name, ...) LARGE_TEST_OF(name, struct state, state, done, start, __VA_ARGS__)
+
 /* However many end, they never are a reason to take no more in. */
-TEST(test_processes_that_are_gone)
+ENDED_TEST(test_processes_that_are_gone, 4096 * KIB, 4096 * KIB)
 {
-	static struct state state;
 	__cleanup(snapshot_freep) struct snapshot *all = NULL;
 
-	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 5000; i++) {
-		add_ended(&state, i % 2 ? "odd" : "even", 1, 28);
-		assert_all(!state.collector.ended_is_full,
-			   builder_bytes(state.collector.ended) < (4096 + 2048 + 1024) * KIB);
+		add_ended(state, i % 2 ? "odd" : "even", 1, 28);
+		assert_all(!state->collector.ended_is_full,
+			   builder_bytes(state->collector.ended) < (4096 + 2048 + 1024) * KIB);
 	}
-	all = snapshot_read(state.collector.ended);
+	all = snapshot_read(state->collector.ended);
 	assert_int_equal(snapshot_sum(all).calls, 5000 * 28 * 3);
 	assert_true(with_pid(all) > 100);
 	assert_int_equal(all->processes[0].pid, 0);
-	done(&state);
 }
 
-TEST(test_small_ones_keep_their_pids)
+ENDED_TEST(test_small_ones_keep_their_pids, 4096 * KIB, 4096 * KIB)
 {
-	static struct state state;
 	__cleanup(snapshot_freep) struct snapshot *all = NULL;
 
-	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 2500; i++)
-		add_ended(&state, "small", 1, 2);
-	all = snapshot_read(state.collector.ended);
+		add_ended(state, "small", 1, 2);
+	all = snapshot_read(state->collector.ended);
 	assert_true(with_pid(all) >= 1000 && with_pid(all) <= 2000);
-	done(&state);
 }
 
 /* Threads that end leave to their process what cannot be folded: in the end no more is taken. */
-TEST(test_processes_that_stay)
+ENDED_TEST(test_processes_that_stay, 64 * KIB, 256 * KIB)
 {
-	static struct state state;
 	struct process own = process_make((uint32_t)getpid(), "stays", 5);
 	const struct task_record its = { .pid = own.pid }, of_another = { .pid = FIRST_PID };
 	int nr = 0;
 
-	start(&state, 64 * KIB, 256 * KIB);
-	while (!state.collector.ended_is_full && nr < 10000) {
-		assert_true(ended_takes(&state.collector, &its));
-		add_rows(&state, &own, nr, 10);
+	while (!state->collector.ended_is_full && nr < 10000) {
+		assert_true(ended_takes(&state->collector, &its));
+		add_rows(state, &own, nr, 10);
 		nr += 10;
-		assert_int_equal(ended_fold(&state.collector), 0);
+		assert_int_equal(ended_fold(&state->collector), 0);
 	}
 	assert_in_range(nr, 500, 1500);
-	assert_all(!ended_takes(&state.collector, &its), ended_takes(&state.collector, &of_another),
-		   ended_pauses(&state.collector));
+	assert_all(!ended_takes(&state->collector, &its),
+		   ended_takes(&state->collector, &of_another), ended_pauses(&state->collector));
 	/* The latest that ended keep their rows beside it. */
-	state.collector.full_until_ns = 0;
-	add_ended(&state, "gone", 1, 5);
-	assert_true(state.collector.ended_is_full);
-	done(&state);
+	state->collector.full_until_ns = 0;
+	add_ended(state, "gone", 1, 5);
+	assert_true(state->collector.ended_is_full);
 }
 
 /* A timer's unit is a new cgroup each time: there is room for the next one after each reading. */
-TEST(test_new_kinds_find_room_after_a_reading)
+ENDED_TEST(test_new_kinds_find_room_after_a_reading, 512 * KIB, 4096 * KIB)
 {
-	static struct state state;
 	uint64_t cgroup = 1;
 
-	start(&state, 512 * KIB, 4096 * KIB);
 	for (int reading = 0; reading < 100; reading++) {
 		__cleanup(snapshot_freep) struct snapshot *before =
-			snapshot_read(state.collector.ended);
+			snapshot_read(state->collector.ended);
 		__cleanup(snapshot_freep) struct snapshot *after = NULL, *diff = NULL;
 
-		state.collector.has_folded = false;
+		state->collector.has_folded = false;
 		for (int i = 0; i < 40; i++)
-			add_ended(&state, "timer", cgroup++, 20);
-		after = snapshot_read(state.collector.ended);
+			add_ended(state, "timer", cgroup++, 20);
+		after = snapshot_read(state->collector.ended);
 		assert_int_equal(snapshot_sum(after).calls, cgroup * 20 * 3 - 20 * 3);
 		assert_int_equal(snapshot_diff(before, after, &diff), 0);
 		assert_int_equal(snapshot_sum(diff).calls, 40 * 20 * 3);
 		assert_true(losses_none(&diff->losses));
 	}
-	done(&state);
 }

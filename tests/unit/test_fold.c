@@ -102,15 +102,6 @@ static size_t group_bytes(const struct snapshot *snapshot, uint32_t uid)
 	return bytes;
 }
 
-static uint64_t user_ns_in(const struct snapshot *snapshot)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < snapshot->nr_processes; i++)
-		sum += snapshot->processes[i].user_ns;
-	return sum;
-}
-
 static uint64_t processes_in(const struct snapshot *snapshot)
 {
 	uint64_t sum = 0;
@@ -128,11 +119,11 @@ static void must_differ_by(const struct state *state, const struct snapshot *bef
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	assert_int_equal(snapshot_sum(after).calls, state->calls);
-	assert_int_equal(user_ns_in(after), 7 * state->processes);
+	assert_int_equal(snapshot_user_ns(after), 7 * state->processes);
 	assert_int_equal(processes_in(after), state->processes);
 	assert_int_equal(snapshot_diff(before, after, &diff), 0);
 	assert_int_equal(snapshot_sum(diff).calls, calls);
-	assert_int_equal(user_ns_in(diff), 7 * processes);
+	assert_int_equal(snapshot_user_ns(diff), 7 * processes);
 	if (!calls)
 		assert_true(losses_none(&diff->losses));
 }
@@ -210,8 +201,8 @@ FOLD_TEST(test_rows_of_groups_keep_to_the_room)
 	assert_int_equal(calls_of(after, "grows", 1), 10 * 2 * 3);
 	assert_true(calls_of(after, "grows", ROW_NR_OTHER) > 0);
 	snapshot_count_folded(after, &losses);
-	assert_int_equal(losses.count[LOSS_NUMBER_FOLDED], calls_of(after, "grows", ROW_NR_OTHER));
-	assert_int_equal(losses.count[LOSS_KIND_FOLDED], 0);
+	assert_has(&losses, count[LOSS_NUMBER_FOLDED], calls_of(after, "grows", ROW_NR_OTHER),
+		   count[LOSS_KIND_FOLDED], 0);
 }
 
 /* Any order of names, users and numbers, and budgets that are spent somewhere in between. */

@@ -40,12 +40,12 @@ static void sample_init(struct sample *sample, uint64_t seed)
 	for (size_t i = 0; i < NR_INTERVALS; i++)
 		append_counted(sample, history, i);
 	history_close(history);
-	sample->file = read_all(sample->place.file);
+	sample->file = bytes_read(sample->place.file);
 }
 
 static void sample_done(struct sample *sample)
 {
-	free(sample->file.bytes);
+	free(sample->file.data);
 	place_done(&sample->place);
 }
 
@@ -75,15 +75,13 @@ static void check_damage(struct history *history, int64_t end_ns, int refused)
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int64_t now_ns = end_ns + refused * MINUTE;
 
-	ask_must(history, NEW_YEAR - DAY, now_ns + MINUTE, 0, &timeline);
-	assert_int_equal(timeline.nr_gaps, 1 + (refused > 0));
+	ask_has(history, NEW_YEAR - DAY, now_ns + MINUTE, 0, &timeline, nr_gaps, 1 + (refused > 0));
 	if (refused)
 		assert_gap(&timeline, 1, end_ns, now_ns, GAP_NOT_WRITTEN);
 	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
 	if (timeline.gaps[0].start_ns != NEW_YEAR)
 		assert_int_equal(timeline.gaps[0].start_ns, WRITTEN);
-	assert_int_equal(timeline.gaps[0].end_ns, end_ns);
-	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
+	assert_has(&timeline, gaps[0].end_ns, end_ns, steps[0].covered_ns, MINUTE);
 }
 
 /* Counting begins again. Returns how many intervals were refused first, for what is in the file. */
@@ -149,7 +147,7 @@ TEST(test_truncated)
 	assert_false(check_bytes(&sample, &sample.file));
 	/* An empty file is a new one. */
 	for (size_t size = 0; size < sample.file.size; size += size % 4096 < 97 ? 131 : 3811)
-		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.bytes, size }),
+		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.data, size }),
 				 size != 0);
 	sample_done(&sample);
 }
@@ -166,9 +164,9 @@ TEST(test_flipped_bits)
 		size_t at = random_below(&seed, i % 2 ? sample.file.size : 4096);
 		uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
 
-		sample.file.bytes[at] ^= bit;
+		sample.file.data[at] ^= bit;
 		asides += check_bytes(&sample, &sample.file);
-		sample.file.bytes[at] ^= bit;
+		sample.file.data[at] ^= bit;
 	}
 	assert_in_range(asides, 1, 69);
 	sample_done(&sample);
@@ -193,22 +191,19 @@ TEST(test_damaged_while_open)
 
 		/* The disk goes bad between two appends. */
 		if (i == 1000) {
-			sample.file = read_all(sample.place.file);
+			sample.file = bytes_read(sample.place.file);
 			assert_true(sample.file.size > 2 << 20);
-			memset(sample.file.bytes + 4096, 0xa5, sample.file.size - 4096);
+			memset(sample.file.data + 4096, 0xa5, sample.file.size - 4096);
 			write_all(sample.place.file, &sample.file);
 			answer_must(history, &minutes, &timeline);
 		}
 		append_must(history, interval);
 	}
 	assert_int_equal(history_size(history, &size), 0);
-	assert_has(&size, set_aside, 1, failed, 0);
-	assert_int_equal(size.intervals[0], 5);
+	assert_has(&size, set_aside, 1, failed, 0, intervals[0], 5);
 	aside = history_set_aside(history);
 	assert_all(aside, !history_set_aside(history));
-	ask_must(history, NEW_YEAR, 0, 0, &timeline);
-	assert_int_equal(timeline.steps[0].covered_ns, 5 * MINUTE);
-	assert_int_equal(timeline.nr_gaps, 1);
+	ask_has(history, NEW_YEAR, 0, 0, &timeline, steps[0].covered_ns, 5 * MINUTE, nr_gaps, 1);
 	assert_has(&timeline.gaps[0], reason, GAP_DAMAGED, end_ns, NEW_YEAR + 1000 * MINUTE);
 	history_close(history);
 	sample_done(&sample);

@@ -264,97 +264,79 @@ static void world_run(struct world *world, int rounds)
 	snapshot_free(last_anew);
 }
 
-TEST(test_readings_are_as_if_all_threads_were_read)
-{
-	static struct world world;
+#define WORLD_TEST(name, ...) \
+	LARGE_TEST_OF(name, struct world, world, world_done, world_init, __VA_ARGS__)
 
-	world_init(&world, 7, SIZE_MAX);
-	world_run(&world, ROUNDS);
-	assert_true(world.kept > world.read);
-	world_done(&world);
+WORLD_TEST(test_readings_are_as_if_all_threads_were_read, 7, SIZE_MAX)
+{
+	world_run(world, ROUNDS);
+	assert_true(world->kept > world->read);
 }
 
 /* No rows of threads that have ended are added to theirs, so readings share some. */
-TEST(test_threads_of_one_process_that_stay)
+WORLD_TEST(test_threads_of_one_process_that_stay, 1, SIZE_MAX)
 {
-	static struct world world;
-
-	world_init(&world, 1, SIZE_MAX);
-	world.immortal = true;
-	world_run(&world, ROUNDS);
-	assert_true(world.kept > world.read);
-	world_done(&world);
+	world->immortal = true;
+	world_run(world, ROUNDS);
+	assert_true(world->kept > world->read);
 }
 
-TEST(test_what_has_no_room_is_read_each_time)
+WORLD_TEST(test_what_has_no_room_is_read_each_time, 7, 40000)
 {
-	static struct world world;
-
-	world_init(&world, 7, 40000);
-	world_run(&world, ROUNDS / 4);
-	assert_all(world.kept > 0, world.read > world.kept);
-	world_done(&world);
+	world_run(world, ROUNDS / 4);
+	assert_all(world->kept > 0, world->read > world->kept);
 }
 
 /* They wake up all together, and sleep again. */
-TEST(test_a_user_leaves_room)
+WORLD_TEST(test_a_user_leaves_room, 1, 100000)
 {
-	static struct world world;
 	size_t kept[2];
 
-	world_init(&world, 1, 100000);
 	for (int i = 0; i < 2; i++) {
 		for (size_t j = 0; j < NR_THREADS; j++) {
-			world.now_ns++;
-			world.threads[j].record.switch_ns = world.now_ns;
-			world.threads[j].record.clock = CLOCK_STOPPED;
+			world->now_ns++;
+			world->threads[j].record.switch_ns = world->now_ns;
+			world->threads[j].record.clock = CLOCK_STOPPED;
 		}
 		for (int j = 0; j < 2; j++)
-			snapshot_free(world_read(&world));
-		world.kept = 0;
-		snapshot_free(world_read(&world));
-		kept[i] = world.kept;
+			snapshot_free(world_read(world));
+		world->kept = 0;
+		snapshot_free(world_read(world));
+		kept[i] = world->kept;
 	}
 	assert_in_range(kept[0], 30, NR_THREADS / 2);
 	assert_int_equal(kept[0], kept[1]);
-	world_done(&world);
 }
 
-TEST(test_threads_that_nobody_knows_about_are_counted)
+WORLD_TEST(test_threads_that_nobody_knows_about_are_counted, 7, SIZE_MAX)
 {
-	static struct world world;
 	uint64_t expected = 0;
 
-	world_init(&world, 7, SIZE_MAX);
 	for (size_t i = 0; i < NR_THREADS; i++) {
-		thread_run(&world, &world.threads[i]);
-		world.threads[i].record.clock |= CLOCK_STOPPED;
-		expected += world.threads[i].record.tid % 5 == 0;
+		thread_run(world, &world->threads[i]);
+		world->threads[i].record.clock |= CLOCK_STOPPED;
+		expected += world->threads[i].record.tid % 5 == 0;
 	}
 	for (int i = 0; i < 2; i++)
-		snapshot_free(world_read(&world));
-	assert_int_equal(idle_threads_unknown(world.idle), expected);
+		snapshot_free(world_read(world));
+	assert_int_equal(idle_threads_unknown(world->idle), expected);
 	for (size_t i = 0; i < NR_THREADS; i++)
-		thread_end(&world, &world.threads[i]);
-	snapshot_free(world_read(&world));
-	assert_int_equal(idle_threads_unknown(world.idle), 0);
-	world_done(&world);
+		thread_end(world, &world->threads[i]);
+	snapshot_free(world_read(world));
+	assert_int_equal(idle_threads_unknown(world->idle), 0);
 }
 
 /* Between the look and the reading: its rows may be of either moment. */
-TEST(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept)
+WORLD_TEST(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept, 7, SIZE_MAX)
 {
-	static struct world world;
-	struct thread *thread = &world.threads[0];
+	struct thread *thread = &world->threads[0];
 
-	world_init(&world, 7, SIZE_MAX);
-	thread_run(&world, thread);
+	thread_run(world, thread);
 	thread->record.clock |= CLOCK_STOPPED;
-	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
-	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_CANDIDATE);
+	assert_int_equal(idle_look(world->idle, 0, &thread->record), IDLE_AWAKE);
+	assert_int_equal(idle_look(world->idle, 0, &thread->record), IDLE_CANDIDATE);
 	thread->record.enter_ns++;
-	assert_false(world_keep(&world, 0));
+	assert_false(world_keep(world, 0));
 	thread->record.flags = RECORD_AWAIT_EXEC;
-	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
-	world_done(&world);
+	assert_int_equal(idle_look(world->idle, 0, &thread->record), IDLE_AWAKE);
 }

@@ -7,10 +7,10 @@
 /* --- with our server -------------------------------------------------------------------------- */
 
 static int ask_url(struct ipc_fixture *fixture, const char *method, struct ipc_url *url,
-		   struct ipc_reply *reply, struct diag *d)
+		   struct ipc_reply *reply)
 {
 	struct ipc_child child = child_start(fixture);
-	int err = ipc_call(fixture->path, method, url, NULL, reply, d);
+	int err = ipc_call(fixture->path, method, url, NULL, reply, &d);
 
 	child_end(&child);
 	return err;
@@ -18,21 +18,21 @@ static int ask_url(struct ipc_fixture *fixture, const char *method, struct ipc_u
 
 /* Without a server of ours. */
 static int ask_path(const char *socket_path, const struct ipc_patience *patience,
-		    struct ipc_reply *reply, struct diag *d)
+		    struct ipc_reply *reply)
 {
 	struct ipc_url url;
 
 	ipc_url_init(&url, "/");
-	return ipc_call(socket_path, "GET", &url, patience, reply, d);
+	return ipc_call(socket_path, "GET", &url, patience, reply, &d);
 }
 
 static int ask(struct ipc_fixture *fixture, const char *method, const char *path,
-	       struct ipc_reply *reply, struct diag *d)
+	       struct ipc_reply *reply)
 {
 	struct ipc_url url;
 
 	ipc_url_init(&url, path);
-	return ask_url(fixture, method, &url, reply, d);
+	return ask_url(fixture, method, &url, reply);
 }
 
 SERVER_TEST(test_call)
@@ -44,7 +44,7 @@ SERVER_TEST(test_call)
 		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 
 		snprintf(text, sizeof(text), "%s /a", methods[i]);
-		assert_int_equal(ask(fixture, methods[i], "/a", &reply, &d), 0);
+		assert_int_equal(ask(fixture, methods[i], "/a", &reply), 0);
 		assert_has(&reply, status, 200, size, strlen(text));
 		assert_string_equal(reply.body, text);
 	}
@@ -75,7 +75,7 @@ SERVER_TEST(test_round_trip)
 	}
 	ipc_url_add(&url, "odd=&name", "x");
 	strcat(expected, "|odd=&name=x");
-	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), 0);
+	assert_int_equal(ask_url(fixture, "GET", &url, &reply), 0);
 	assert_string_equal(reply.body, expected);
 }
 
@@ -84,7 +84,7 @@ SERVER_TEST(test_large)
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 
 	fixture->answer_bytes = 20 << 20;
-	assert_int_equal(ask(fixture, "GET", "/large", &reply, &d), 0);
+	assert_int_equal(ask(fixture, "GET", "/large", &reply), 0);
 	assert_int_equal(reply.size, fixture->answer_bytes);
 	for (size_t i = 0; i < reply.size; i++)
 		if (reply.body[i] != large_byte(i))
@@ -97,7 +97,7 @@ SERVER_TEST(test_busy_then_not)
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 
 	fixture->still_busy = 3;
-	assert_int_equal(ask(fixture, "GET", "/busy", &reply, &d), 0);
+	assert_int_equal(ask(fixture, "GET", "/busy", &reply), 0);
 	assert_string_equal(reply.body, "GET /busy");
 }
 
@@ -122,7 +122,6 @@ FOLDER_TEST(test_crowd)
 	struct ipc_child child;
 	pid_t customers[50];
 
-	fixture->answer_bytes = 1 << 20;
 	server_start(fixture,
 		     (struct ipc_server_options){ .max_pending_bytes = 1000, .budget_ms = 1 });
 	child = child_start(fixture);
@@ -176,10 +175,10 @@ SERVER_TEST(test_long_url)
 	value[sizeof(value) - strlen("/?v=")] = '\0';
 	ipc_url_init(&url, "/");
 	ipc_url_add(&url, "v", value);
-	must(ask_url(fixture, "GET", &url, &reply, &d));
+	must(ask_url(fixture, "GET", &url, &reply));
 	ipc_reply_done(&reply);
 	ipc_url_add(&url, "v", "");
-	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), -E2BIG);
+	assert_int_equal(ask_url(fixture, "GET", &url, &reply), -E2BIG);
 }
 
 /* The user reads an error's sentence, but no byte of it controls the terminal. */
@@ -190,7 +189,7 @@ SERVER_TEST(test_error)
 
 	ipc_url_init(&url, "/error");
 	ipc_url_add(&url, "say", "no \"baseline\" of that name \\ caf\xc3\xa9");
-	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), -ENODATA);
+	assert_int_equal(ask_url(fixture, "GET", &url, &reply), -ENODATA);
 	assert_string_equal(d.text, "no \"baseline\" of that name \\ caf\\xc3\\xa9");
 	assert_null(reply.body);
 }
@@ -206,7 +205,7 @@ static void assert_start_it(const struct ipc_fixture *fixture, int err)
 		 "no daemon answers at %s: start it with 'systemctl start bpftruss' or 'bpftruss "
 		 "daemon', or give its --socket",
 		 fixture->path);
-	assert_int_equal(ask_path(fixture->path, NULL, &reply, &d), -err);
+	assert_int_equal(ask_path(fixture->path, NULL, &reply), -err);
 	assert_string_equal(d.text, expected);
 }
 
@@ -226,9 +225,8 @@ TEST(test_long_path)
 	char path[200];
 	struct ipc_reply reply;
 
-	memset(path, 'a', sizeof(path) - 1);
-	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(ask_path(path, NULL, &reply, &d), -ENAMETOOLONG);
+	text_fill(path, 'a');
+	assert_int_equal(ask_path(path, NULL, &reply), -ENAMETOOLONG);
 }
 
 /* --- hostile servers -------------------------------------------------------------------------- */
@@ -264,12 +262,13 @@ struct lie {
 static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct diag d = { .text = "" };
 	int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
 	pid_t pid = liar_start(listener, lie->bytes, strlen(lie->bytes));
 	const struct ipc_patience patience = { .silence_ms = HANG_NS / NS_PER_MS, .busy_ms = 300 };
-	int err = ask_path(fixture->path, &patience, &reply, &d);
+	int err;
 
+	d.text[0] = 0;
+	err = ask_path(fixture->path, &patience, &reply);
 	child_kill(pid);
 	unlink(fixture->path);
 	if (err != -lie->err || (lie->sentence && strcmp(d.text, lie->sentence)))
@@ -371,7 +370,7 @@ FOLDER_TEST(test_silence)
 			raw_say(accept(listener, NULL, NULL), texts[i]);
 			pause();
 		}
-		assert_int_equal(ask_path(fixture->path, &patience, &reply, &d), -ETIMEDOUT);
+		assert_int_equal(ask_path(fixture->path, &patience, &reply), -ETIMEDOUT);
 		child_kill(pid);
 		unlink(fixture->path);
 	}

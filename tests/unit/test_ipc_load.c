@@ -29,7 +29,7 @@ static void clients_wait(struct ipc_fixture *fixture, unsigned int nr)
 {
 	const uint64_t start = clock_mono_ns();
 
-	while (counts_of(fixture).clients != nr) {
+	while (ipc_server_counts(fixture->server)->clients != nr) {
 		assert_true(clock_mono_ns() - start < HANG_NS);
 		server_step(fixture, -1, 100);
 	}
@@ -61,7 +61,7 @@ SERVER_TEST(test_half_requests)
 	for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
 		crowd_open(fixture, fds, CROWD, halves[i]);
 		assert_served(fixture);
-		assert_int_equal(counts_of(fixture).clients, CROWD);
+		assert_counted(fixture, clients, CROWD);
 		crowd_close(fds, CROWD);
 		clients_wait(fixture, 0);
 	}
@@ -102,7 +102,7 @@ FOLDER_TEST(test_share_of_descriptors)
 		}
 		for (int i = 0; i < 10; i++)
 			server_step(fixture, -1, 10);
-		_exit(counts_of(fixture).clients != 100);
+		_exit(ipc_server_counts(fixture->server)->clients != 100);
 	}
 	child_must_end(pid);
 }
@@ -120,64 +120,58 @@ TEST(test_no_listener)
 }
 
 /* They ask for more than the kernel holds for them, and do not read. */
-FOLDER_TEST(test_slow_readers)
+OPTIONS_TEST(test_slow_readers, .max_pending_bytes = CROWD * (256UL << 10),
+	     .budget_ms = HANG_NS / NS_PER_MS)
 {
 	int fds[CROWD];
 
 	descriptors_allow();
 	fixture->answer_bytes = 256 << 10;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes =
-								   CROWD * fixture->answer_bytes,
-							   .budget_ms = HANG_NS / NS_PER_MS });
 	crowd_open(fixture, fds, CROWD, LARGE);
 	server_wait(fixture, CROWD);
-	assert_int_equal(counts_of(fixture).pending_bytes, CROWD * fixture->answer_bytes);
+	assert_counted(fixture, pending_bytes, CROWD * fixture->answer_bytes);
 	assert_served(fixture);
 	crowd_close(fds, CROWD);
 	clients_wait(fixture, 0);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
-	assert_int_equal(counts_of(fixture).refused, 0);
+	assert_counted(fixture, pending_bytes, 0);
+	assert_counted(fixture, refused, 0);
 }
 
 /* Neither half a request nor half an answer is waited for longer than that, and the share of work. */
-FOLDER_TEST(test_patience)
+OPTIONS_TEST(test_patience, .patience_s = 2)
 {
 	static const char *const texts[] = { "", "GET / HT", LARGE };
 	int fds[ARRAY_SIZE(texts)];
 
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 2 });
 	assert_int_equal(ipc_server_patience_ms(fixture->server), -1);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		fds[i] = raw_begin(fixture, texts[i]);
 	clients_wait(fixture, ARRAY_SIZE(texts));
 	server_wait(fixture, 1);
-	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	assert_counted(fixture, pending_bytes, fixture->answer_bytes);
 	assert_in_range(ipc_server_patience_ms(fixture->server), 0, 3000);
 	clients_wait(fixture, 0);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 	crowd_close(fds, ARRAY_SIZE(fds));
 }
 
 /* Who always makes a little progress does not keep an answer for ever. */
-FOLDER_TEST(test_lifetime)
+OPTIONS_TEST(test_lifetime, .patience_s = 1000, .lifetime_s = 1)
 {
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 	char byte;
 
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .lifetime_s = 1 });
 	crowd_open(fixture, slow, 1, LARGE);
 	slow[1] = raw_begin(fixture, "GET /");
-	while (!fixture->asked || counts_of(fixture).clients) {
+	while (!fixture->asked || ipc_server_counts(fixture->server)->clients) {
 		assert_true(clock_mono_ns() - start < HANG_NS);
 		(void)!recv(slow[0], &byte, 1, MSG_DONTWAIT);
 		raw_send(slow[1], "a", 1);
 		server_step(fixture, -1, 20);
 		poll(NULL, 0, 20);
 	}
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 	assert_int_equal(fixture->asked, 1);
 	crowd_close(slow, 2);
 	/* Nor does it take anybody else to wake the server for that. */
@@ -187,13 +181,12 @@ FOLDER_TEST(test_lifetime)
 }
 
 /* After the first has been cut off, the next look is at the deadline of the second. */
-FOLDER_TEST(test_two_lifetimes)
+OPTIONS_TEST(test_two_lifetimes, .patience_s = 1000, .lifetime_s = 2)
 {
 	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
 	uint64_t earliest, latest, now;
 	char reply[64];
 
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .lifetime_s = 2 });
 	first = raw_connect(fixture->path);
 	clients_wait(fixture, 1);
 	poll(NULL, 0, 1000);
@@ -211,17 +204,16 @@ FOLDER_TEST(test_two_lifetimes)
 }
 
 /* A server that is full lets others wait, and takes them as soon as one has left. */
-FOLDER_TEST(test_full)
+OPTIONS_TEST(test_full, .max_clients = 4, .patience_s = 1000)
 {
 	int fds[4], waiting __cleanup(closep) = -1;
 
-	server_start(fixture, (struct ipc_server_options){ .max_clients = 4, .patience_s = 1000 });
 	crowd_open(fixture, fds, 4, "");
 	waiting = raw_begin(fixture, "GET /late HTTP/1.1\r\n" CLOSE);
 	for (int i = 0; i < 10; i++)
 		server_step(fixture, -1, 0);
 	assert_int_equal(fixture->asked, 0);
-	assert_int_equal(counts_of(fixture).clients, 4);
+	assert_counted(fixture, clients, 4);
 	crowd_close(fds, 4);
 	raw_finish(fixture, waiting);
 	assert_string_equal(raw_body(fixture), "GET /late");
@@ -244,12 +236,11 @@ static unsigned int status_come(struct ipc_fixture *fixture, int fd)
 }
 
 /* Who asks when others have had their time is told to come again, unless it is a trifle. */
-FOLDER_TEST(test_budget)
+OPTIONS_TEST(test_budget, .budget_ms = 10)
 {
 	int works[3], trifle;
 
 	fixture->work_ms = 30;
-	server_start(fixture, (struct ipc_server_options){ .budget_ms = 10 });
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
 		works[i] = ask_later(fixture, "/work");
 	trifle = ask_later(fixture, "/trifle");
@@ -257,18 +248,17 @@ FOLDER_TEST(test_budget)
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
 		status_come(fixture, works[i]);
 	assert_has(fixture, asked, ARRAY_SIZE(works) + 1, crowded, ARRAY_SIZE(works) - 1);
-	assert_int_equal(counts_of(fixture).refused, fixture->crowded);
+	assert_counted(fixture, refused, fixture->crowded);
 	/* The next run has its own. */
 	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
 }
 
 /* Time in which the server works is not held against those who wait for it. */
-FOLDER_TEST(test_work_is_no_silence)
+OPTIONS_TEST(test_work_is_no_silence, .patience_s = 1)
 {
 	int first, second, half;
 
 	fixture->work_ms = 2500;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
 	half = raw_begin(fixture, "GET /trifle HTTP/1.1\r\n");
 	clients_wait(fixture, 1);
 	first = ask_later(fixture, "/work");
@@ -285,13 +275,11 @@ FOLDER_TEST(test_work_is_no_silence)
  * A client may be gone in the turn in which another one's work is long, and the library has not said
  * so yet. It sees to them in one order or in the other, so work is at both ends.
  */
-FOLDER_TEST(test_work_after_an_end)
+OPTIONS_TEST(test_work_after_an_end, .patience_s = 2, .budget_ms = HANG_NS / NS_PER_MS)
 {
 	int waiting[4], ended[4], works[2];
 
 	fixture->work_ms = 1500;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 2,
-							   .budget_ms = HANG_NS / NS_PER_MS });
 	crowd_open(fixture, waiting, ARRAY_SIZE(waiting), "GET /trifle HTTP/1.1\r\n");
 	works[0] = raw_connect(fixture->path);
 	clients_wait(fixture, 5);
@@ -314,13 +302,12 @@ FOLDER_TEST(test_work_after_an_end)
 }
 
 /* Work does not count towards the lifetime of those who wait, either. */
-FOLDER_TEST(test_work_moves_ends)
+OPTIONS_TEST(test_work_moves_ends, .patience_s = 2, .lifetime_s = 2)
 {
 	uint64_t start;
 	int half;
 
 	fixture->work_ms = 800;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 2, .lifetime_s = 2 });
 	start = clock_mono_ns();
 	half = raw_begin(fixture, "GET /trifle HTTP/1.1\r\n");
 	clients_wait(fixture, 1);
@@ -336,65 +323,39 @@ FOLDER_TEST(test_work_moves_ends)
 }
 
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
-FOLDER_TEST(test_pending)
+OPTIONS_TEST(test_pending, .max_pending_bytes = 2 << 20)
 {
 	int slow[2];
 
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20 });
 	crowd_open(fixture, slow, 2, LARGE);
 	server_wait(fixture, 2);
 	assert_int_equal(raw_ask(fixture, LARGE), 503);
 	assert_all(strcasestr(fixture->reply, "\r\nRetry-After: 1\r\n"),
 		   strcasestr(fixture->reply, "\r\nContent-Type: application/json\r\n"));
 	assert_string_equal(raw_body(fixture), "{\"error\": \"a crowd\"}\n");
-	assert_int_equal(counts_of(fixture).refused, 1);
+	assert_counted(fixture, refused, 1);
 	assert_served(fixture);
 	crowd_close(slow, 2);
 	clients_wait(fixture, 0);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 	assert_int_equal(raw_ask(fixture, LARGE), 200);
 	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
 /* Later would be no better for it. */
-FOLDER_TEST(test_larger_than_all)
+OPTIONS_TEST(test_larger_than_all, .max_pending_bytes = 1000)
 {
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000 });
 	assert_int_equal(raw_ask(fixture, LARGE), 200);
 	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
-/* A client that takes nothing holds up those who ask for as much, but not for ever. */
-FOLDER_TEST(test_slow_goes)
-{
-	int slow[1];
-
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture,
-		     (struct ipc_server_options){ .max_pending_bytes = 1000, .patience_s = 1 });
-	crowd_open(fixture, slow, 1, LARGE);
-	server_wait(fixture, 1);
-	do {
-		server_step(fixture, -1, 100);
-		raw_ask(fixture, LARGE);
-	} while (raw_status(fixture) == 503);
-	assert_int_equal(raw_status(fixture), 200);
-	assert_true(fixture->crowded > 0);
-	crowd_close(slow, 1);
-}
-
 /* They go as soon as that is found out, however patient the server is. */
-FOLDER_TEST(test_slow_makes_room)
+OPTIONS_TEST(test_slow_makes_room, .max_pending_bytes = 2 << 20, .patience_s = 1000,
+	     .lifetime_s = 1000)
 {
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20,
-							   .patience_s = 1000,
-							   .lifetime_s = 1000 });
 	crowd_open(fixture, slow, 2, LARGE);
 	server_wait(fixture, 2);
 	while (status_come(fixture, ask_later(fixture, "/work")) == 503) {
@@ -403,7 +364,7 @@ FOLDER_TEST(test_slow_makes_room)
 	}
 	assert_true(fixture->crowded > 0);
 	/* One was enough; the other may go on. */
-	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	assert_counted(fixture, pending_bytes, fixture->answer_bytes);
 	crowd_close(slow, 2);
 }
 
@@ -412,18 +373,17 @@ SERVER_TEST(test_leaving)
 {
 	const size_t read_bytes[] = { 0, 1, 200, 100000, 900000 };
 
-	fixture->answer_bytes = 1 << 20;
 	for (size_t i = 0; i < ARRAY_SIZE(read_bytes); i++) {
 		__cleanup(freep) char *reply = malloc(read_bytes[i] + 1);
 		int fd = raw_begin(fixture, LARGE);
 
 		server_wait(fixture, (unsigned int)i + 1);
-		assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+		assert_counted(fixture, pending_bytes, fixture->answer_bytes);
 		if (read_bytes[i])
 			raw_read(fixture, fd, reply, read_bytes[i] + 1, NULL);
 		close(fd);
 		clients_wait(fixture, 0);
-		assert_int_equal(counts_of(fixture).pending_bytes, 0);
+		assert_counted(fixture, pending_bytes, 0);
 	}
 }
 
@@ -432,10 +392,9 @@ SERVER_TEST(test_cut_off)
 {
 	int fd __cleanup(closep) = raw_connect(fixture->path);
 
-	fixture->answer_bytes = 1 << 20;
 	raw_say(fd, LARGE);
 	server_wait(fixture, 1);
-	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	assert_counted(fixture, pending_bytes, fixture->answer_bytes);
 	ipc_server_free(fixture->server);
 	fixture->server = NULL;
 }
@@ -495,8 +454,8 @@ SERVER_TEST(test_storm)
 	}
 	clients_wait(fixture, 0);
 	assert_served(fixture);
-	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_counted(fixture, pending_bytes, 0);
 	/* Both kinds were there, or nothing was tested. */
 	assert_in_range(good, nr / 100, nr / 2);
-	assert_true(counts_of(fixture).malformed > (uint64_t)nr / 10);
+	assert_true(ipc_server_counts(fixture->server)->malformed > (uint64_t)nr / 10);
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The JSON contract: golden files, and what a reader gets out of it. */
+/*
+ * The JSON contract: golden files, and what a reader gets out of it. It is spelled as jansson spells
+ * it, whatever bytes are in it.
+ */
 #include "scenarios.h"
 
-#include <jansson.h>
+#include <math.h>
 
+#include "json/json.h"
+#include "model/label.h"
 #include "report/report.h"
 
 /* The contract does not depend on the machine: one ABI is as good as another. */
@@ -11,23 +16,13 @@
 
 #define KEYS_OF_ALL_ROWS 33
 
-static json_t *parse(const char *text)
-{
-	json_error_t error;
-	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-
-	if (!json)
-		fail_msg("byte %d: %s", error.position, error.text);
-	return json;
-}
-
 static json_t *scenario_json(const char *name)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot =
 		scenario_find(name)->make(ABI_OF_JSON);
 	__cleanup(freep) char *text = render(report_json, snapshot);
 
-	return parse(text);
+	return json_parse(text);
 }
 
 static const json_t *row_at(const json_t *json, size_t index)
@@ -36,24 +31,6 @@ static const json_t *row_at(const json_t *json, size_t index)
 
 	assert_non_null(row);
 	return row;
-}
-
-static json_int_t integer(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_integer(value))
-		fail_msg("%s is not an integer", key);
-	return json_integer_value(value);
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	if (!json_is_string(value))
-		fail_msg("%s is not a string", key);
-	return json_string_value(value);
 }
 
 TEST(test_golden)
@@ -104,7 +81,7 @@ TEST(test_form)
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
 		__cleanup(freep) char *text = render(report_json, snapshot);
-		json_auto_t *json = parse(text);
+		json_auto_t *json = json_parse(text);
 		const json_t *rows = json_object_get(json, "rows");
 		size_t size = strlen(text);
 
@@ -122,6 +99,10 @@ TEST(test_form)
 /* Counts that tell where the calls without a time went: each is its own. */
 BUILDER_TEST(test_untimed_counts)
 {
+	static const struct text_number counts[] = {
+		{ "calls", 33 },      { "no_return", 11 }, { "untimed", 12 }, { "denied", 5 },
+		{ "interrupted", 6 }, { "bytes", 0 },      { "pid", 1 },
+	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 	json_auto_t *json = NULL;
@@ -137,16 +118,11 @@ BUILDER_TEST(test_untimed_counts)
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
 	text = render(report_json, snapshot);
-	json = parse(text);
-	assert_int_equal(integer(row_at(json, 0), "calls"), 33);
-	assert_int_equal(integer(row_at(json, 0), "no_return"), 11);
-	assert_int_equal(integer(row_at(json, 0), "untimed"), 12);
-	assert_int_equal(integer(row_at(json, 0), "denied"), 5);
-	assert_int_equal(integer(row_at(json, 0), "interrupted"), 6);
-	/* A pid is no number of bytes. */
-	assert_int_equal(integer(row_at(json, 0), "bytes"), 0);
-	/* Its process is unknown, its number is not. */
-	assert_int_equal(integer(row_at(json, 0), "pid"), 1);
+	json = json_parse(text);
+	/* A pid is no number of bytes; its process is unknown, its number is not. */
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		assert_int_equal(json_number(json_at(json, "rows/0"), counts[i].text),
+				 counts[i].number);
 }
 
 /* Whatever a process calls itself, a reader gets that and the report stays a report. */
@@ -160,39 +136,402 @@ TEST(test_hostile_names)
 	names = scenario_hostile_names(&count);
 	assert_int_equal(json_array_size(targets), count);
 	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(integer(row_at(json, i), "pid"), 100 + i);
-		assert_string_equal(string(row_at(json, i), "comm"), names[i].text);
-		assert_string_equal(string(json_array_get(targets, i), "comm"), names[i].text);
+		assert_int_equal(json_number(row_at(json, i), "pid"), 100 + i);
+		assert_string_equal(json_text(row_at(json, i), "comm"), names[i].text);
+		assert_string_equal(json_text(json_array_get(targets, i), "comm"), names[i].text);
 	}
 }
 
-/* No sequence of bytes makes the report fail. */
-TEST(test_random_names)
+/* --- the writer ---------------------------------------------------------------------------------- */
+
+/* A list that is written, and as what it is to be read. */
+struct writing {
+	struct json_writer to;
+	struct text_stream text;
+	json_t *json;
+};
+
+static void writing_begin(struct writing *w)
 {
-	uint64_t seed = 16;
+	w->json = json_array();
+	json_begin(&w->to, text_open(&w->text));
+	json_put_list(&w->to, NULL);
+}
 
-	for (int i = 0; i < 300; i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-		struct builder *builder = builder_make();
-		__cleanup(freep) char *text = NULL;
-		char bytes[PROCESS_COMM_SIZE];
-		struct row row;
+static void writing_check(struct writing *w)
+{
+	char *expected = json_dumps(w->json, JSON_COMPACT | JSON_ENSURE_ASCII);
+	char *got;
 
-		for (size_t j = 0; j < sizeof(bytes); j++)
-			bytes[j] = (char)random_below(&seed, i % 2 ? 256 : 0xf5);
-		builder_take_process(builder, 1, bytes, sizeof(bytes), 0);
-		row_init_for(&row, 1, ABI_OF_JSON, 0);
-		row.calls = row.untimed = 1;
-		builder_take_row(builder, &row);
-		snapshot = snapshot_take(builder);
-		text = render(report_json, snapshot);
-		for (size_t j = 0; j < strlen(text) - 1; j++)
-			assert_in_range((unsigned char)text[j], ' ', '~');
-		json_decref(parse(text));
+	assert_non_null(expected);
+	json_put_end(&w->to);
+	assert_int_equal(json_end(&w->to), 0);
+	got = text_close(&w->text);
+	assert_int_equal(got[strlen(got) - 1], '\n');
+	got[strlen(got) - 1] = '\0';
+	assert_string_equal(got, expected);
+	free(got);
+	free(expected);
+	json_decref(w->json);
+}
+
+#define WRITING_TEST(name) TEST_OF(name, struct writing, w, writing_check, writing_begin)
+
+static int null_write(const char *key, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_null(&to, key);
+	return json_end(&to);
+}
+
+/* Commas and brackets at every depth. */
+WRITING_TEST(test_nesting)
+{
+	struct json_writer *to = &w->to;
+
+	json_put_object(to, NULL);
+	json_put_list(to, "empty");
+	json_put_end(to);
+	json_put_object(to, "none");
+	json_put_end(to);
+	json_put_list(to, "list");
+	json_put_number(to, NULL, 1);
+	json_put_list(to, NULL);
+	json_put_null(to, NULL);
+	json_put_bool(to, NULL, true);
+	json_put_end(to);
+	json_put_object(to, NULL);
+	json_put_bool(to, "no", false);
+	json_put_number_if(to, "unknown", false, 7);
+	json_put_number_if(to, "known", true, 7);
+	json_put_end(to);
+	json_put_end(to);
+	json_put_word(to, "word", "two words");
+	json_put_text(to, "nothing", NULL);
+	json_put_time(to, "time", 1500000000);
+	json_put_end(to);
+	json_array_append_new(w->json,
+			      json_pack("{s:[],s:{},s:[i,[n,b],{s:b,s:n,s:i}],s:s,s:n,s:s}",
+					"empty", "none", "list", 1, 1, "no", 0, "unknown", "known",
+					7, "word", "two words", "nothing", "time",
+					"1970-01-01T00:00:01.500000000Z"));
+	assert_full(null_write, NULL);
+}
+
+/* Around each power of ten and of two, more than a buffer of them. */
+WRITING_TEST(test_numbers)
+{
+	struct json_writer *to = &w->to;
+
+	for (uint64_t ten = 1; ten && ten <= 10000000000000000000U; ten *= 10) {
+		for (uint64_t value = ten - 2; value != ten + 3; value++) {
+			json_put_number(to, NULL, value);
+			json_array_append_new(w->json, json_integer((json_int_t)value));
+		}
+		if (ten == 10000000000000000000U)
+			break;
+	}
+	for (unsigned int i = 0; i < 64; i++) {
+		for (uint64_t value = (1ULL << i) - 2; value != (1ULL << i) + 3; value++) {
+			json_put_number(to, NULL, value);
+			json_array_append_new(w->json, json_integer((json_int_t)value));
+		}
 	}
 }
 
-TEST(test_failing_stream)
+/* Texts of all sorts of characters and of none, which fill many buffers. */
+WRITING_TEST(test_texts)
 {
-	assert_scenario_full(report_json);
+	static const struct text_pair parts[] = {
+		{ "plain words", "plain words" },
+		{ "\"", "\"" },
+		{ "\\", "\\" },
+		{ "\b\f\n\r\t", "\b\f\n\r\t" },
+		{ "\x01\x1f", "\x01\x1f" },
+		{ "\x7f", "\\x7f" },
+		{ "\xff", "\\xff" },
+		{ "/", "/" },
+		{ "\xc2\x9b", "\xc2\x9b" },
+		{ "\xe2\x82\xac", "\xe2\x82\xac" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "\\xff", "\\xff" },
+		{ "", "" },
+	};
+	struct json_writer *to = &w->to;
+	uint64_t seed = 11;
+
+	for (int i = 0; i < 3000; i++) {
+		char bytes[512] = "", expected[512] = "";
+
+		for (uint64_t j = random_below(&seed, 20); j; j--) {
+			uint64_t part = random_below(&seed, ARRAY_SIZE(parts));
+
+			strcat(bytes, parts[part].given);
+			strcat(expected, parts[part].expected);
+		}
+		json_put_text(to, NULL, bytes);
+		json_array_append_new(w->json, json_string(expected));
+	}
+}
+
+/* A text of several buffers in one piece; bytes behind a size or a NUL are not looked at. */
+WRITING_TEST(test_sizes)
+{
+	const size_t length = 3 * JSON_BUFFER + 5;
+	char *bytes = malloc(length + 1);
+	struct json_writer *to = &w->to;
+
+	memset(bytes, 'x', length);
+	bytes[length] = '\0';
+	json_put_text(to, NULL, bytes);
+	json_array_append_new(w->json, json_string(bytes));
+	bytes[JSON_BUFFER] = '\xff';
+	json_put_text(to, NULL, bytes);
+	json_array_append_new(
+		w->json, json_sprintf("%.*s\\xff%s", JSON_BUFFER, bytes, bytes + JSON_BUFFER + 1));
+	json_put_bytes(to, NULL, "abc", 2);
+	json_put_bytes(to, NULL, "a\0c", 3);
+	json_array_append_new(w->json, json_string("ab"));
+	json_array_append_new(w->json, json_string("a"));
+	free(bytes);
+}
+
+/* As short as can be read back, with a dot or an exponent; what is no number is null. */
+TEST(test_reals)
+{
+	struct text_stream text;
+	struct json_writer to;
+	char *got;
+
+	json_begin(&to, text_open(&text));
+	json_put_list(&to, NULL);
+	json_put_real(&to, NULL, 0);
+	json_put_real(&to, NULL, -40);
+	json_put_real(&to, NULL, 0.1);
+	json_put_real(&to, NULL, 83.3333333);
+	json_put_real(&to, NULL, 1.0 / 3);
+	json_put_real(&to, NULL, 123456789.25);
+	json_put_real(&to, NULL, 4.16495e-113);
+	json_put_real(&to, NULL, -1.7976931348623157e308);
+	json_put_real(&to, NULL, NAN);
+	json_put_real(&to, NULL, INFINITY);
+	json_put_end(&to);
+	assert_int_equal(json_end(&to), 0);
+	got = text_close(&text);
+	assert_string_equal(
+		got, "[0.0,-40.0,0.1,83.3333333,0.3333333333333333,123456789.25,4.16495e-113,"
+		     "-1.7976931348623157e+308,null,null]\n");
+	free(got);
+}
+
+/* What a reader of JSON gets of bytes. */
+static char *text_read_back(const char *bytes, size_t size)
+{
+	struct text_stream text;
+	struct json_writer to;
+	char *line, *got;
+	json_t *json;
+
+	json_begin(&to, text_open(&text));
+	json_put_bytes(&to, NULL, bytes, size);
+	assert_int_equal(json_end(&to), 0);
+	line = text_close(&text);
+	json = json_loads(line, JSON_DECODE_ANY, NULL);
+	assert_non_null(json);
+	got = strdup(json_string_value(json));
+	json_decref(json);
+	free(line);
+	return got;
+}
+
+/* The bytes are copied to the end of a block, so that reading too far is seen. */
+static void escape_check(const char *bytes, size_t size, const char *expected)
+{
+	__cleanup(freep) char *in = malloc(size ? size : 1);
+	__cleanup(freep) char *out = NULL;
+
+	memcpy(in, bytes, size);
+	out = text_read_back(in, size);
+	assert_string_equal(out, expected);
+}
+
+TEST(test_escape_plain)
+{
+	escape_check("", 0, "");
+	escape_check("abc", 3, "abc");
+	escape_check("abc", 2, "ab");
+	escape_check("abc\0def", 7, "abc");
+	escape_check("\0", 1, "");
+	escape_check("0123456789abcdef", 16, "0123456789abcdef");
+	escape_check("\x01\x1b\n\t\"\\", 6, "\x01\x1b\n\t\"\\");
+	escape_check("a\x7f~", 3, "a\\x7f~");
+}
+
+/* Ends of each form of valid UTF-8: they stay. */
+TEST(test_escape_valid)
+{
+	static const char valid[] =
+		"~ \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xe0\xbf\xbf \xe1\x80\x80 "
+		"\xec\xbf\xbf \xed\x80\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf "
+		"\xef\xbf\xbd \xf0\x90\x80\x80 \xf0\xbf\xbf\xbf \xf1\x80\x80\x80 "
+		"\xf3\xbf\xbf\xbf \xf4\x80\x80\x80 \xf4\x8f\xbf\xbf \xf0\x9f\x98\x80 "
+		"\xe2\x82\xac";
+	char bytes[MAX_WORD], framed[3 * MAX_WORD];
+
+	for (const char *at = valid; word_read(&at, bytes);) {
+		escape_check(bytes, strlen(bytes), bytes);
+		snprintf(framed, sizeof(framed), "a%sb%s", bytes, bytes);
+		escape_check(framed, strlen(framed), framed);
+	}
+}
+
+static const struct text_pair invalid[] = {
+	/* Nothing that starts a sequence. */
+	{ "\x80", "\\x80" },
+	{ "\xbf", "\\xbf" },
+	{ "a\x80z", "a\\x80z" },
+	{ "\xfe", "\\xfe" },
+	{ "\xff", "\\xff" },
+	{ "\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80" },
+	{ "\xfc\x84\x80\x80\x80\x80", "\\xfc\\x84\\x80\\x80\\x80\\x80" },
+	/* Overlong. */
+	{ "\xc0\x80", "\\xc0\\x80" },
+	{ "\xc0\xaf", "\\xc0\\xaf" },
+	{ "\xc1\xbf", "\\xc1\\xbf" },
+	{ "\xe0\x80\x80", "\\xe0\\x80\\x80" },
+	{ "\xe0\x9f\xbf", "\\xe0\\x9f\\xbf" },
+	{ "\xf0\x80\x80\x80", "\\xf0\\x80\\x80\\x80" },
+	{ "\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf" },
+	/* Surrogates. */
+	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+	{ "\xed\xbf\xbf", "\\xed\\xbf\\xbf" },
+	{ "\xed\xa0\xbd\xed\xb8\x80", "\\xed\\xa0\\xbd\\xed\\xb8\\x80" },
+	/* Above U+10FFFF. */
+	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+	{ "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80" },
+	{ "\xf7\xbf\xbf\xbf", "\\xf7\\xbf\\xbf\\xbf" },
+	/* Cut short, by the end and by another byte. */
+	{ "\xc2", "\\xc2" },
+	{ "\xe2\x82", "\\xe2\\x82" },
+	{ "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
+	{ "\xc2z", "\\xc2z" },
+	{ "\xe2z", "\\xe2z" },
+	{ "\xe2\x82z", "\\xe2\\x82z" },
+	{ "\xf0\x9f\x98z", "\\xf0\\x9f\\x98z" },
+	{ "\xf0\x9fz\x80", "\\xf0\\x9fz\\x80" },
+	/* A lost start does not take the next sequence along. */
+	{ "\xc2\xc3\xa9", "\\xc2\xc3\xa9" },
+	{ "\xe2\x82\xe2\x82\xac", "\\xe2\\x82\xe2\x82\xac" },
+	{ "\xf0\x9f\x98\xf0\x9f\x98\x80", "\\xf0\\x9f\\x98\xf0\x9f\x98\x80" },
+	{ "\xc3\xa9\xa9", "\xc3\xa9\\xa9" },
+	{ "\xe2\xc2\x80", "\\xe2\xc2\x80" },
+	/* Last bytes just outside their range. */
+	{ "\xc2\x7f", "\\xc2\\x7f" },
+	{ "\xc2\xc0", "\\xc2\\xc0" },
+	{ "\xe1\x80\x7f", "\\xe1\\x80\\x7f" },
+	{ "\xe1\x80\xc0", "\\xe1\\x80\\xc0" },
+	{ "\xf1\x80\x80\x7f", "\\xf1\\x80\\x80\\x7f" },
+	{ "\xf1\x80\x80\xc0", "\\xf1\\x80\\x80\\xc0" },
+	{ "\xf1\x80\xc0\x80", "\\xf1\\x80\\xc0\\x80" },
+};
+
+TEST(test_escape_invalid)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
+		escape_check(invalid[i].given, strlen(invalid[i].given), invalid[i].expected);
+}
+
+/* The size cuts a sequence, the bytes behind it do not count. */
+TEST(test_escape_cut_by_size)
+{
+	escape_check("\xc3\xa9", 1, "\\xc3");
+	escape_check("\xe2\x82\xac", 2, "\\xe2\\x82");
+	escape_check("\xe2\x82\xac", 1, "\\xe2");
+	escape_check("\xf0\x9f\x98\x80", 3, "\\xf0\\x9f\\x98");
+	escape_check("0123456789abcd\xe2\x82\xac", 16, "0123456789abcd\\xe2\\x82");
+	escape_check("0123456789abc\xe2\x82\xac", 16, "0123456789abc\xe2\x82\xac");
+	escape_check("\xe2\x82\0\xac", 4, "\\xe2\\x82");
+}
+
+/* Decodes one sequence without the tables of the code under test; 0 when it is to be escaped. */
+static size_t utf8_decoded_length(const unsigned char *s, size_t left)
+{
+	static const uint32_t first[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = s[0] < 0x80         ? 1
+			: (s[0] >> 5) == 6  ? 2
+			: (s[0] >> 4) == 14 ? 3
+			: (s[0] >> 3) == 30 ? 4
+					    : 0;
+	uint32_t point;
+
+	if (length < 2 || length > left)
+		return length == 1 && s[0] != 0x7f;
+	point = s[0] & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (s[i] & 0x3f);
+	}
+	if (point < first[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	return length;
+}
+
+/* Every two bytes, and the start of each longer sequence with every second byte. */
+TEST(test_escape_all_starts)
+{
+	for (unsigned int pair = 0x0101; pair <= 0xffff; pair++) {
+		unsigned char in[4] = { (unsigned char)(pair >> 8), (unsigned char)pair, 0x80,
+					0xbf };
+		__cleanup(freep) char *out = text_read_back((const char *)in, sizeof(in));
+		char expected[TEXT_ESCAPED_MAX(4)] = "";
+		size_t length;
+
+		if (!in[1])
+			continue;
+		for (size_t at = 0; at < sizeof(in); at += length ? length : 1) {
+			size_t used = strlen(expected);
+
+			length = utf8_decoded_length(in + at, sizeof(in) - at);
+			if (length)
+				memcpy(expected + used, in + at, length);
+			else
+				sprintf(expected + used, "\\x%02x", in[at]);
+			expected[used + (length ? length : 4)] = 0;
+		}
+		assert_string_equal(out, expected);
+	}
+}
+
+/* What one byte can be, next to others, comes back; and escaping it again gives the same text. */
+TEST(test_unescape)
+{
+	static const struct text_pair texts[] = {
+		{ "plain", "plain" },
+		{ "\\xff\\x80", "\xff\x80" },
+		{ "\\x7f", "\x7f" },
+		{ "\\x41\\x0a\\x00", "\\x41\\x0a\\x00" },
+		{ "\\xFF\\xf\\x", "\\xFF\\xf\\x" },
+		{ "\\\\xff", "\\\xff" },
+		{ "\\xe2\\x82", "\xe2\x82" },
+		/* Bytes would be a character: somebody wrote the first as text. */
+		{ "\\xe2\\x82\\xac", "\\xe2\x82\xac" },
+		{ "\\xc2\\xc2\\x9b", "\xc2\\xc2\x9b" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		__cleanup(freep) char *again = NULL;
+		char bytes[64];
+
+		strcpy(bytes, texts[i].given);
+		text_unescape(bytes);
+		assert_string_equal(bytes, texts[i].expected);
+		again = text_read_back(bytes, strlen(bytes));
+		assert_string_equal(again, texts[i].given);
+	}
 }

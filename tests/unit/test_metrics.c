@@ -1,11 +1,104 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
- * calls, over random histories.
+ * calls, over random histories; which processes have series of their own.
  */
-#include "metrics_fixture.h"
+#include "tables.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
+
+#include "metrics/metrics.h"
+
+static const struct daemon_status self_of_tests = {
+	.tables = { { "tasks", 12, 1536, 0, 0 }, { "rows", 345, 40000, 0, 0 } },
+	.nr_tables = 2,
+	.budget_step = 1,
+	.has_call_ns = true,
+	.programs_ns = 1234567890,
+	.has_history = true,
+	.history_bytes = 8192,
+	.history_appended = 6,
+	.history_failed = 1,
+	.scrapes = 3,
+	.scrape_ns = 1500000,
+	.start_ns = 1769903998000000000,
+	.own_cpu_ns = 70000000,
+	.resident_bytes = 9437184,
+};
+
+static struct metrics *metrics_make(const struct metrics_options *options)
+{
+	struct metrics *metrics;
+
+	assert_int_equal(metrics_new(options, &metrics), 0);
+	return metrics;
+}
+
+/* Begins a test of metrics with these options. */
+#define METRICS_TEST(name, ...)                                                            \
+	static void name##_of(struct metrics *metrics, struct builder *builder);           \
+	TEST(name)                                                                         \
+	{                                                                                  \
+		const struct metrics_options options = { __VA_ARGS__ };                    \
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options); \
+		name##_of(metrics, builder_make());                                        \
+	}                                                                                  \
+	static void name##_of(struct metrics *metrics, struct builder *builder)
+
+static void metrics_take(struct metrics *metrics, struct snapshot *interval)
+{
+	assert_int_equal(metrics_add(metrics, interval), 0);
+	snapshot_free(interval);
+}
+
+/* A scrape after that interval, which the builder has. */
+#define metrics_scrape(metrics, builder)                       \
+	({                                                     \
+		metrics_take(metrics, snapshot_take(builder)); \
+		metrics_render(metrics, METRICS_OPENMETRICS);  \
+	})
+
+static char *metrics_render(const struct metrics *metrics, enum metrics_format format)
+{
+	return render(metrics_write, metrics, &self_of_tests, format);
+}
+
+/* Value of a series, as written; NULL when there is none. */
+static const char *series_find(const char *text, const char *series)
+{
+	size_t length = strlen(series);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, series, length) && at[length] == ' ')
+			return at + length + 1;
+	}
+	return NULL;
+}
+
+static uint64_t series_value(const char *text, const char *series)
+{
+	const char *value = series_find(text, series);
+
+	if (!value)
+		fprintf(stderr, "no %s in:\n%s", series, text);
+	assert_non_null(value);
+	return strtoull(value, NULL, 10);
+}
+
+/* Sum over all series of a name. */
+static uint64_t series_sum(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	uint64_t sum = 0;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, length) && at[length] == '{')
+			sum += strtoull(strstr(at, "} ") + 2, NULL, 10);
+	}
+	return sum;
+}
 
 /* --- golden files --- */
 
@@ -46,10 +139,8 @@ TEST(test_golden)
 
 /* --- values --- */
 
-BUILDER_TEST(test_histogram)
+METRICS_TEST(test_histogram, .histograms = true)
 {
-	const struct metrics_options options = { .histograms = true };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 	struct row row;
 
@@ -61,8 +152,7 @@ BUILDER_TEST(test_histogram)
 	row.calls += 16;
 	row.no_return = 16;
 	builder_take_row(builder, &row);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 #define SERIES(suffix, le) \
 	"bpftruss_syscall_duration_seconds_" suffix "{unit=\"-\",syscall=\"read\"" le "}"
 	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"1.024e-06\"")), 1);
@@ -75,26 +165,6 @@ BUILDER_TEST(test_histogram)
 	assert_memory_equal(series_find(text, SERIES("sum", "")), "206.158433275\n", 14);
 	assert_int_equal(series_value(text, "bpftruss_syscalls_total{unit=\"-\",syscall=\"read\"}"),
 			 31);
-}
-
-/* Each bound is one of the buckets' own, and its text is that number and no other. */
-TEST(test_bounds)
-{
-	__cleanup(metrics_freep) struct metrics *metrics = NULL;
-	const struct metrics_options options = { .histograms = true };
-	__cleanup(freep) char *text = NULL;
-	unsigned int shift = 10;
-
-	metrics = metrics_make(&options);
-	metrics_take(metrics, scenario_ordinary(ABI_OF_TESTS));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
-	for (const char *at = text; (at = strstr(at, "syscall=\"write\",le=\"")) && shift <= 34;
-	     shift += 2) {
-		at += strlen("syscall=\"write\",le=\"");
-		assert_true(strtod(at, NULL) == (double)(1ULL << shift) / 1e9);
-		assert_int_equal(hist_bucket_low(hist_bucket(1ULL << shift)), 1ULL << shift);
-	}
-	assert_int_equal(shift, 36);
 }
 
 /* A process that moves takes nothing along: what it did before stays where it was. */
@@ -130,18 +200,15 @@ TEST(test_moving_process)
 }
 
 /* A program that waits for work is not stuck. */
-BUILDER_TEST(test_oldest)
+METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 {
-	const struct metrics_options options = { .group = METRICS_BY_COMM };
-	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
 	scenario_two_processes(builder);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 999 * SEC);
-	metrics_take(metrics, snapshot_take(builder));
-	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_scrape(metrics, builder);
 	/* It has made no call that ended, so it has no place yet. */
 	assert_memory_equal(
 		series_find(text, "bpftruss_syscall_oldest_in_flight_seconds{comm=\"other\"}"),
@@ -365,4 +432,235 @@ TEST(test_failing_stream)
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 
 	assert_full(metrics_write, metrics, &self_of_tests, METRICS_OPENMETRICS);
+}
+
+/* --- series of their own ------------------------------------------------------------------------- */
+
+/* --- limits --- */
+
+/* So many calls of one program, at a moment. */
+static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
+{
+	builder_take_process(builder, pid, comm, strlen(comm), 0);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
+}
+
+static struct snapshot *interval_at(struct builder *builder, uint64_t second)
+{
+	struct snapshot *interval = snapshot_take(builder);
+
+	interval->end_mono_ns = second * SEC;
+	return interval;
+}
+
+static uint64_t comm_calls(const char *text, const char *comm)
+{
+	char series[128];
+	const char *value;
+
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"%s\",syscall=\"read\"}",
+		 comm);
+	value = series_find(text, series);
+	return value ? strtoull(value, NULL, 10) : UINT64_MAX;
+}
+
+/* Programs and their calls, as busy=50; late=- has no series. */
+static void scrape_check(const struct metrics *metrics, const char *expected)
+{
+	__cleanup(freep) char *text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	char word[MAX_WORD];
+
+	while (word_read(&expected, word)) {
+		char *calls = strchr(word, '=');
+
+		*calls++ = '\0';
+		assert_int_equal(comm_calls(text, word),
+				 *calls == '-' ? UINT64_MAX : strtoull(calls, NULL, 10));
+	}
+}
+
+/* Who comes first keeps its place; who follows has series only of what it does from then on. */
+METRICS_TEST(test_places, .group = METRICS_BY_COMM, .top = 2)
+{
+	program_add(builder, 1, "idle", 10);
+	program_add(builder, 2, "late", 9);
+	program_add(builder, 3, "busy", 50);
+	metrics_take(metrics, interval_at(builder, 100));
+	scrape_check(metrics, "busy=50 idle=10 late=- other=9");
+	builder = builder_make();
+	program_add(builder, 2, "late", 1000);
+	program_add(builder, 3, "busy", 1);
+	metrics_take(metrics, interval_at(builder, 399));
+	scrape_check(metrics, "busy=51 idle=10 late=- other=1009");
+	/* For five minutes to the second nothing was seen of idle: it stays until they are over. */
+	builder = builder_make();
+	program_add(builder, 2, "late", 1);
+	metrics_take(metrics, interval_at(builder, 400));
+	scrape_check(metrics, "busy=51 idle=10 late=- other=1010");
+	builder = builder_make();
+	program_add(builder, 2, "late", 5);
+	metrics_take(metrics, interval_at(builder, 401));
+	scrape_check(metrics, "busy=51 idle=- late=5 other=1010");
+}
+
+/* A living process keeps the place of its group, whether it makes calls or not. */
+TEST(test_quiet_process)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct builder *builder = builder_make();
+
+		if (i)
+			builder_take_process(builder, 1, "quiet", 5, 0);
+		else
+			program_add(builder, 1, "quiet", 7);
+		metrics_take(metrics, interval_at(builder, 1000 * (i + 1)));
+		scrape_check(metrics, "quiet=7");
+	}
+}
+
+/* One that tries many calls and errors uses up its share, not that of the others. */
+BUILDERS_TEST(test_cap)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL, *later = NULL;
+	char most[SYSCALL_NAME_MAX], series[128];
+	uint64_t calls = 0;
+	struct row row;
+
+	builder_take_process(before, 1, "greedy", 6, 0);
+	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
+		row_init_for(&row, 1, ABI_OF_TESTS, nr);
+		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
+		for (int err = 1; err < 130; err++)
+			row_add_errors(&row, err, 1);
+		calls += row.calls;
+		builder_take_row(before, &row);
+	}
+	metrics_take(metrics, snapshot_take(before));
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
+	assert_all(series_value(text, "bpftruss_series_dropped_total") > 0,
+		   series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				      "syscall=\"other\"}") > calls / 2,
+		   count_of(text, "comm=\"greedy\"") <= 100);
+	/* What it does most has room. */
+	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
+		 most);
+	assert_int_equal(series_value(text, series), 1000);
+	program_add(after, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(after));
+	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(comm_calls(later, "modest"), 3);
+	/* Nothing more was refused. */
+	assert_int_equal(series_value(later, "bpftruss_series_dropped_total"),
+			 series_value(text, "bpftruss_series_dropped_total"));
+}
+
+/* --- names --- */
+
+/* Reserved names, and those that are told apart by bytes but look alike in a label, share a series. */
+TEST(test_shared_names)
+{
+	static const struct {
+		const char *names[4], *series;
+	} cases[] = {
+		{ { "other", "total", "unattributed", "" }, "other" },
+		{ { "\xff", "\\xff", "\\xff", "\xff" }, "\\\\xff" },
+	};
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+		struct builder *builder = builder_make();
+		__cleanup(freep) char *text = NULL;
+
+		for (uint32_t j = 0; j < 4; j++)
+			program_add(builder, j + 1, cases[i].names[j], 1ULL << j);
+		text = metrics_scrape(metrics, builder);
+		assert_int_equal(comm_calls(text, cases[i].series), 15);
+		assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+	}
+}
+
+/* Numbers that no kernel knows, and errors that none has, make no series each. */
+METRICS_TEST(test_made_up_numbers, .group = METRICS_BY_COMM)
+{
+	__cleanup(freep) char *text = NULL;
+
+	builder_take_process(builder, 1, "odd", 3, 0);
+	for (int nr = 5000; nr < 5100; nr++) {
+		struct row row;
+
+		row_init_for(&row, 1, nr % 2 ? ABI_OF_TESTS : ABI_I386, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		row_add_errors(&row, nr - 2000, 1);
+		builder_take_row(builder, &row);
+	}
+	text = metrics_scrape(metrics, builder);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{comm=\"odd\","
+					    "syscall=\"unknown\"}"),
+			 100);
+	assert_int_equal(series_value(text, "bpftruss_syscall_errors_total{comm=\"odd\","
+					    "syscall=\"unknown\",errno=\"other\"}"),
+			 100);
+}
+
+/* --- one number, several processes --- */
+
+/* A process of pid 9 that started at its number, which is still there unless it is the first. */
+static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, bool ended)
+{
+	struct process process = process_make(9, start == 1 ? "old" : "new", 3);
+	struct row row;
+
+	row_init_calls(&row, 9, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
+	process.boot_ns = row.boot_ns = 1000 * start;
+	process.ended_ns = ended ? 2000 : 0;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	builder_take_row(builder, &row);
+}
+
+#define INFO(comm) "bpftruss_target_info{pid=\"9\",comm=\"" comm "\",unit=\"-\"}"
+
+TEST(test_pids)
+{
+	const struct metrics_options by_pid = { .group = METRICS_BY_PID };
+	static const struct {
+		uint64_t ended, first, second; /* the processes of each interval */
+		uint64_t calls, all, retired;
+		const char *info;
+	} cases[] = {
+		/* A number that comes again is another process: it begins anew. */
+		{ 0, 1, 2, 3, 3, 100, INFO("new") },
+		/* A process that stays is one target, however often it is read. */
+		{ 0, 1, 1, 103, 103, 0, INFO("old") },
+		/* Two of one pid in one interval: the series are of the later one, which may go on. */
+		{ 1, 2, 2, 6, 106, 0, INFO("new") },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+		struct builder *first = builder_make(), *second = builder_make();
+		__cleanup(freep) char *text = NULL;
+
+		if (cases[i].ended)
+			pid_add(first, cases[i].ended, 100, true);
+		pid_add(first, cases[i].first, cases[i].ended ? 3 : 100, false);
+		pid_add(second, cases[i].second, 3, false);
+		metrics_take(metrics, interval_at(first, 10));
+		metrics_take(metrics, interval_at(second, 20));
+		text = metrics_render(metrics, METRICS_OPENMETRICS);
+		assert_int_equal(
+			series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			cases[i].calls);
+		assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), cases[i].all);
+		assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"),
+				 cases[i].retired);
+		assert_int_equal(series_value(text, cases[i].info), 1);
+	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options of all verbs: the table, command lines, what contradicts what, configuration files. */
-#include "test.h"
+#include "fixture.h"
 
 #include "base/clock.h"
+#include "base/diag.h"
 #include "cmd/options.h"
 #include "cmd/reporting.h"
 
@@ -139,8 +140,7 @@ TEST(test_count)
 				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
 
 	assert_true(o->count && o->follow && !o->collector.wait && !o->command);
-	assert_int_equal(o->targets.nr_pids, 3);
-	assert_int_equal(o->targets.pids[2], 19);
+	assert_has(o, targets.nr_pids, 3, targets.pids[2], 19);
 	assert_ptr_equal(o->collector.pids, o->targets.pids);
 	assert_true(o->duration_ns == NS_PER_SEC / 4 && o->interval_ns == 10 * NS_PER_SEC);
 	assert_int_equal(o->count_limit, 3);
@@ -156,8 +156,7 @@ TEST(test_command)
 {
 	const struct options *o = taken(&count_face, "-c --json make -c --wide");
 
-	assert_int_equal(o->report.format, FORMAT_JSON);
-	assert_int_equal(o->nr_words, 3);
+	assert_has(o, report.format, FORMAT_JSON, nr_words, 3);
 	assert_string_equal(o->command[2], "--wide");
 }
 
@@ -182,11 +181,9 @@ TEST(test_targets)
 {
 	const struct options *o = taken(&top_face, "-v");
 
-	assert_int_equal(o->collector.nr_selectors, 1);
-	assert_int_equal(o->collector.selectors[0].kind, SELECT_ALL);
+	assert_has(o, collector.nr_selectors, 1, collector.selectors[0].kind, SELECT_ALL);
 	o = taken(&top_face, "-n a -u b -U c -g d --sort oldest");
-	assert_int_equal(o->collector.nr_selectors, 4);
-	assert_int_equal(o->collector.selectors[1].kind, SELECT_UNIT);
+	assert_has(o, collector.nr_selectors, 4, collector.selectors[1].kind, SELECT_UNIT);
 	assert_string_equal(o->collector.selectors[3].text, "d");
 	assert_int_equal(o->rate_sort, RATE_OLDEST);
 	o = taken(&snapshot_face, "-n a --all -p 5");
@@ -201,8 +198,8 @@ TEST(test_daemon)
 
 	assert_has(&o->daemon, interval_ns, 5400 * NS_PER_SEC, recent_bytes, 3 << 19);
 	assert_true(o->daemon.budget_percent == 0);
-	assert_int_equal(o->daemon.keep.keep_ns[0], 172800 * NS_PER_SEC);
-	assert_int_equal(o->daemon.metrics.group, METRICS_BY_COMM);
+	assert_has(o, daemon.keep.keep_ns[0], 172800 * NS_PER_SEC, daemon.metrics.group,
+		   METRICS_BY_COMM);
 	assert_all(o->collector.stacks && o->collector.verbose && !o->report.show_stacks,
 		   taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5,
 		   taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
@@ -386,4 +383,30 @@ TEST(test_faults)
 			fail_msg("%s: %s", cases[i].given, line.text);
 	}
 	assert_int_equal(config_read(&line.options, "/nonexistent/file", &d), -ENOENT);
+}
+
+/* --- errors that a user must act on -------------------------------------------------------------- */
+
+TEST(test_set)
+{
+	char name[2 * sizeof(((struct diag *)0)->text)];
+
+	assert_int_equal(diag_set(&d, DIAG_USAGE, EINVAL, "%s: %d", "pid", 7), -EINVAL);
+	assert_int_equal(d.kind, DIAG_USAGE);
+	assert_string_equal(d.text, "pid: 7");
+	assert_int_equal(diag_set(&d, DIAG_UNSUPPORTED, 0, "no"), 0);
+	assert_int_equal(d.kind, DIAG_UNSUPPORTED);
+	assert_string_equal(d.text, "no");
+	assert_int_equal(diag_set(NULL, DIAG_FAILED, ESRCH, "%s", "unheard"), -ESRCH);
+	assert_int_equal(diag_oom(&d), -ENOMEM);
+	assert_int_equal(d.kind, DIAG_FAILED);
+	assert_string_equal(d.text, "out of memory");
+	assert_int_equal(diag_oom(NULL), -ENOMEM);
+	/* The documented exit statuses. */
+	assert_int_equal(DIAG_FAILED, 1);
+	assert_int_equal(DIAG_USAGE, 2);
+	assert_int_equal(DIAG_UNSUPPORTED, 4);
+	text_fill(name, 'a');
+	diag_set(&d, DIAG_FAILED, EIO, "%s", name);
+	assert_int_equal(strlen(d.text), sizeof(d.text) - 1);
 }

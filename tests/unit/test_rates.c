@@ -30,12 +30,9 @@ static void take_used(struct builder *builder, uint32_t pid, const char *comm, u
 static void take_process(struct builder *builder, uint32_t pid, const char *comm, uint64_t threads,
 			 uint64_t user_ns)
 {
-	struct process process = process_make(pid, comm, strlen(comm));
-
-	process.threads = threads;
-	process.user_ns = user_ns;
-	process.usage.cpu_ns = process.usage.threads_ns = user_ns;
-	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	take_used(builder, pid, comm, threads,
+		  &(struct usage){ .cpu_ns = user_ns, .threads_ns = user_ns });
+	builder_take_process(builder, pid, comm, strlen(comm), user_ns);
 }
 
 /* A call that began at a time relative to BEFORE and was off the CPU for off_ns of it. */
@@ -163,8 +160,7 @@ BUILDERS_TEST(test_shrunk)
 	take_ended(after, 7, "read", 1, MSEC, 0, 0);
 	rates = rates_make(before, after, RATE_BY_PID);
 	assert_states(line_of(rates, 7), 0, 0, 0, 0, 0);
-	assert_int_equal(rates->diff->processes[0].user_ns, 0);
-	assert_int_equal(rates->diff->losses.count[LOSS_TIME_CLAMPED], 3);
+	assert_has(rates, diff->processes[0].user_ns, 0, diff->losses.count[LOSS_TIME_CLAMPED], 3);
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */

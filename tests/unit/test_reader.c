@@ -34,9 +34,7 @@ uint32_t map_array_size(const struct map_array *array)
 
 bool slot_arg0(const struct collector *collector, const struct call_slot *slot, uint64_t *ret)
 {
-	(void)collector;
-	(void)slot;
-	(void)ret;
+	(void)collector, (void)slot, (void)ret;
 	return false;
 }
 
@@ -82,7 +80,6 @@ static void *task_run(void *closure)
 static void task_make(struct task *task)
 {
 	slots = calloc(NR_SLOTS + 1, sizeof(*slots));
-	assert_non_null(slots);
 	*task = (struct task){ .done = false };
 	task->records[1] = (struct task_record){ .state = RECORD_LIVE,
 						 .pid = 7,
@@ -147,7 +144,6 @@ TEST(test_overflow_rows_of_all_cpus)
 	struct overflow_row sums[OVERFLOW_ROWS],
 		*rows = calloc(1040 * OVERFLOW_ROWS, sizeof(*rows));
 
-	assert_non_null(rows);
 	for (uint64_t set = 0; set < 1040; set++) {
 		rows[set * OVERFLOW_ROWS] =
 			(struct overflow_row){ .calls = set + 1, .errors = set };

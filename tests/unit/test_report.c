@@ -56,27 +56,24 @@ TEST(test_foreign_text)
 	free(report.text);
 }
 
-/* Pairs of name and value up to a NULL. */
-static struct ipc_request request_of(const char *const *words)
+/* Takes name=value&…, of which the request borrows. */
+static struct ipc_request request_of(char *query)
 {
 	struct ipc_request request = { .path = "/v1/report" };
 
-	for (; *words; words += 2) {
-		request.parameters[request.nr_parameters].name = words[0];
-		request.parameters[request.nr_parameters++].value = words[1];
+	for (char *word; (word = strsep(&query, "&"));) {
+		request.parameters[request.nr_parameters].name = strsep(&word, "=");
+		request.parameters[request.nr_parameters++].value = word;
 	}
 	return request;
 }
 
 TEST(test_question)
 {
-	static const char *const words[] = {
-		"format", "wide",    "by",     "comm,unit",  "sort",  "p99",      "columns",
-		"calls",  "top",     "10",     "min_calls",  "3",     "hist",     "1",
-		"width",  "132",     "stacks", "time",       "trace", "%network", "errors_only",
-		"1",      "waiting", "read",   "top_stacks", "5",     NULL,
-	};
-	const struct ipc_request request = request_of(words);
+	char query[] = "format=wide&by=comm,unit&sort=p99&columns=calls&top=10&min_calls=3&hist=1&"
+		       "width=132&"
+		       "stacks=time&trace=%network&errors_only=1&waiting=read&top_stacks=5";
+	const struct ipc_request request = request_of(query);
 	struct asked_report asked;
 	struct syscall_set *calls = NULL;
 	const struct table_options *table = &asked.options.table;
@@ -101,8 +98,7 @@ TEST(test_question)
 
 TEST(test_plain_question)
 {
-	static const char *const none[] = { NULL };
-	const struct ipc_request request = request_of(none);
+	const struct ipc_request request = request_of(NULL);
 	const struct question question = { &request, NULL };
 	struct asked_report asked;
 	struct syscall_set *calls;
@@ -116,20 +112,13 @@ TEST(test_plain_question)
 	asked_report_done(&asked);
 }
 
-TEST(test_refused_questions)
+/* Each of these is refused, and the sentence has that in it. */
+static void assert_refused(const char *queries, const char *sentence)
 {
-	static const char *const wrong[][3] = {
-		{ "format", "json" }, { "format", "x" },        { "by", "x" },
-		{ "by", "" },         { "sort", "x" },          { "columns", "x" },
-		{ "top", "-1" },      { "top", "99999999999" }, { "width", "x" },
-		{ "min_calls", "" },  { "waiting", "x" },       { "top_stacks", "x" },
-		{ "trace", "x" },     { "stacks", "x" },        { "stacks", "" },
-		{ "hist", "0" },      { "errors_only", "yes" }, { "by", "tid" },
-		{ "by", "arg0" },
-	};
+	char query[MAX_WORD], words[MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		const struct ipc_request request = request_of(wrong[i]);
+	while (word_read(&queries, query)) {
+		const struct ipc_request request = request_of(strcpy(words, query));
 		struct asked_report asked;
 		struct syscall_set *calls = NULL;
 		struct diag d = { .text = "" };
@@ -137,39 +126,25 @@ TEST(test_refused_questions)
 		int err = question_report(&question, &asked);
 
 		if ((err ?: question_set(&question, "trace", &calls)) != -EINVAL)
-			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
+			fail_msg("%s is taken", query);
 		assert_int_not_equal(strlen(d.text), 0);
+		assert_non_null(strstr(d.text, sentence));
 		asked_report_done(&asked);
 	}
 }
 
 /* What is said on the command line is said here, too. */
-TEST(test_contradictions)
+TEST(test_refused_questions)
 {
-	static const char *const wrong[][7] = {
-		{ "format", "csv", "stacks", "calls" },
-		{ "format", "strace", "stacks", "time" },
-		{ "format", "strace", "by", "comm" },
-		{ "format", "strace", "top", "3" },
-		{ "format", "truss", "min_calls", "3" },
-		{ "format", "errors", "sort", "calls" },
-		{ "format", "csv", "waiting", "read" },
-		{ "format", "csv", "hist", "1" },
-		{ "by", "comm", "sort", "pid" },
-		{ "by", "comm", "columns", "calls,unit" },
-		{ "columns", "tid,calls" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		const struct ipc_request request = request_of(wrong[i]);
-		struct asked_report asked;
-		struct diag d = { .text = "" };
-
-		if (question_report(&(struct question){ &request, &d }, &asked) != -EINVAL)
-			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
-		assert_non_null(strstr(d.text, "--"));
-		asked_report_done(&asked);
-	}
+	assert_refused("format=json format=x by=x by= by=tid by=arg0 sort=x columns=x top=-1 "
+		       "top=99999999999 width=x min_calls= waiting=x top_stacks=x trace=x "
+		       "stacks=x stacks= hist=0 errors_only=yes",
+		       "");
+	assert_refused("format=csv&stacks=calls format=strace&stacks=time format=strace&by=comm "
+		       "format=strace&top=3 format=truss&min_calls=3 format=errors&sort=calls "
+		       "format=csv&waiting=read format=csv&hist=1 by=comm&sort=pid "
+		       "by=comm&columns=calls,unit columns=tid,calls",
+		       "--");
 }
 
 /* Lines are those of the table that would be written. */

@@ -52,7 +52,7 @@ static void row_init_counts(struct row *row, uint32_t pid, uint64_t n)
 
 TEST(test_merge_adds_every_field)
 {
-	struct row a, b;
+	__cleanup(row_done) struct row a, b;
 
 	row_init_counts(&a, 1, 1);
 	row_init_counts(&b, 2, 10);
@@ -77,36 +77,28 @@ TEST(test_merge_adds_every_field)
 	assert_has(&a.errnos[1], err, ENOENT, count, 3);
 	/* The other one is as it was. */
 	assert_has(&b, calls, 2000, nr_errnos, 2);
-	row_done(&a);
-	row_done(&b);
 }
 
 TEST(test_merge_keeps_extremes_either_way)
 {
-	struct row low, high, none, sum;
+	__cleanup(row_done) struct row low, high, none;
 
-	row_init_for(&low, 1, ABI_X86_64, 0);
-	row_init_for(&high, 1, ABI_X86_64, 0);
-	row_init_for(&none, 1, ABI_X86_64, 0);
-	row_add_calls(&low, 1, 10, 0, 0);
-	row_add_calls(&high, 1, 1000, 0, 0);
+	row_init_calls(&low, 1, ABI_X86_64, "read", 1, 10, 0, 0);
+	row_init_calls(&high, 1, ABI_X86_64, "read", 1, 1000, 0, 0);
+	row_init_named(&none, 1, ABI_X86_64, "read");
 	low.in_flight = 1;
 	low.oldest_start_ns = 5;
-	assert_int_equal(row_copy(&sum, &high), 0);
-	assert_int_equal(row_merge(&sum, &low), 0);
-	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
-	row_done(&sum);
-	assert_int_equal(row_copy(&sum, &low), 0);
-	assert_int_equal(row_merge(&sum, &high), 0);
-	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
-	assert_int_equal(row_merge(&sum, &none), 0);
-	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
+	for (int i = 0; i < 2; i++) {
+		__cleanup(row_done) struct row sum;
+
+		assert_int_equal(row_copy(&sum, i ? &low : &high), 0);
+		assert_int_equal(row_merge(&sum, i ? &high : &low), 0);
+		assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
+		assert_int_equal(row_merge(&sum, &none), 0);
+		assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
+	}
 	assert_int_equal(row_merge(&none, &low), 0);
 	assert_row_equal(&none, &low);
-	row_done(&low);
-	row_done(&high);
-	row_done(&none);
-	row_done(&sum);
 }
 
 TEST(test_errnos_are_sorted)
@@ -140,7 +132,7 @@ TEST(test_subtract_undoes_merge)
 	uint64_t seed = 8;
 
 	for (int i = 0; i < 500; i++) {
-		struct row a, b, sum;
+		__cleanup(row_done) struct row a, b, sum;
 
 		row_init_random(&a, &seed);
 		row_init_random(&b, &seed);
@@ -156,62 +148,38 @@ TEST(test_subtract_undoes_merge)
 			   sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
 		/* Calls in flight are those of the later reading. */
 		assert_int_equal(sum.in_flight, a.in_flight + b.in_flight);
-		row_done(&a);
-		row_done(&b);
-		row_done(&sum);
+		assert_int_equal(row_subtract(&sum, &a), 0);
+		assert_has(&sum, calls, 0, wall_ns, 0, nr_errnos, 0, min_ns, UINT64_MAX, max_ns, 0);
+		assert_int_equal(hist_total(&sum.hist), 0);
 	}
 }
 
 TEST(test_subtract_bounds)
 {
-	struct row earlier, later;
+	static const struct {
+		uint64_t added_ns[2], min_ns, max_ns;
+	} cases[] = {
+		/* Buckets 256 to 319 and 896 to 1023. */
+		{ { 1000, 300 }, 256, 1023 },
+		/* Cut to the extremes of the whole. */
+		{ { 72, 4900 }, 70, 5000 },
+		/* The last bucket has no end of its own, nor has the first a beginning. */
+		{ { 1ULL << 43, 1ULL << 43 }, 1ULL << 42, 1ULL << 43 },
+		{ { 0, 0 }, 0, 63 },
+	};
+	__cleanup(row_done) struct row earlier;
 
 	row_init_calls(&earlier, 1, ABI_X86_64, "read", 1, 70, 0, 0);
 	row_add_calls(&earlier, 1, 5000, 0, 0);
-	assert_int_equal(row_copy(&later, &earlier), 0);
-	row_add_calls(&later, 1, 1000, 0, 0);
-	row_add_calls(&later, 1, 300, 0, 0);
-	assert_int_equal(row_subtract(&later, &earlier), 0);
-	/* Buckets 256 to 319 and 896 to 1023. */
-	assert_has(&later, min_ns, 256, max_ns, 1023);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(row_done) struct row later;
 
-	/* Cut to the extremes of the whole. */
-	row_done(&later);
-	assert_int_equal(row_copy(&later, &earlier), 0);
-	row_add_calls(&later, 1, 72, 0, 0);
-	row_add_calls(&later, 1, 4900, 0, 0);
-	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_has(&later, min_ns, 70, max_ns, 5000);
-
-	/* The last bucket has no end of its own. */
-	row_done(&later);
-	assert_int_equal(row_copy(&later, &earlier), 0);
-	row_add_calls(&later, 1, 1ULL << 43, 0, 0);
-	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_has(&later, min_ns, 1ULL << 42, max_ns, 1ULL << 43);
-
-	/* Nor has the first a beginning. */
-	row_done(&later);
-	assert_int_equal(row_copy(&later, &earlier), 0);
-	row_add_calls(&later, 1, 0, 0, 0);
-	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_has(&later, min_ns, 0, max_ns, 63);
-	row_done(&later);
-	row_done(&earlier);
-}
-
-TEST(test_subtract_all)
-{
-	struct row a, b;
-	uint64_t seed = 9;
-
-	row_init_random(&a, &seed);
-	assert_int_equal(row_copy(&b, &a), 0);
-	assert_int_equal(row_subtract(&a, &b), 0);
-	assert_has(&a, calls, 0, wall_ns, 0, nr_errnos, 0, min_ns, UINT64_MAX, max_ns, 0);
-	assert_int_equal(hist_total(&a.hist), 0);
-	row_done(&a);
-	row_done(&b);
+		assert_int_equal(row_copy(&later, &earlier), 0);
+		row_add_calls(&later, 1, cases[i].added_ns[0], 0, 0);
+		row_add_calls(&later, 1, cases[i].added_ns[1], 0, 0);
+		assert_int_equal(row_subtract(&later, &earlier), 0);
+		assert_has(&later, min_ns, cases[i].min_ns, max_ns, cases[i].max_ns);
+	}
 }
 
 /* Every counter only grows: when a single one does not, this is no later row. */
@@ -226,7 +194,7 @@ TEST(test_is_after)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-		struct row earlier, later;
+		__cleanup(row_done) struct row earlier, later;
 		uint64_t *counter = (void *)((char *)&earlier + counters[i]);
 
 		row_init_counts(&earlier, 1, 10);
@@ -238,15 +206,13 @@ TEST(test_is_after)
 		assert_int_equal(row_subtract(&later, &earlier), -EINVAL);
 		--*counter;
 		assert_int_equal(row_subtract(&later, &earlier), 0);
-		row_done(&earlier);
-		row_done(&later);
 	}
 }
 
 /* An errno that did not come again is left out, the rest stay in order. */
 TEST(test_subtract_errnos)
 {
-	struct row earlier, later;
+	__cleanup(row_done) struct row earlier, later;
 
 	row_init_for(&earlier, 1, ABI_X86_64, 0);
 	row_add_errors(&earlier, EPERM, 5);
@@ -257,13 +223,10 @@ TEST(test_subtract_errnos)
 	row_add_errors(&later, EINTR, 3);
 	row_add_errors(&later, ETIMEDOUT, 6);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_int_equal(later.nr_errnos, 3);
+	assert_has(&later, nr_errnos, 3, errors, 13);
 	assert_has(&later.errnos[0], err, ENOENT, count, 4);
 	assert_has(&later.errnos[1], err, EINTR, count, 3);
 	assert_has(&later.errnos[2], err, ETIMEDOUT, count, 6);
-	assert_int_equal(later.errors, 13);
-	row_done(&earlier);
-	row_done(&later);
 }
 
 TEST(test_copy_is_independent)
@@ -293,58 +256,38 @@ TEST(test_copy_is_independent)
 /* Sorted by pid, start, ABI, number; each of them at its extremes. */
 TEST(test_order)
 {
-	static const struct {
-		uint32_t pid;
-		uint64_t boot_ns;
-		enum syscall_abi abi;
-		int64_t nr;
-	} sorted[] = {
-		{ 0, 0, ABI_X86_64, ROW_NR_OTHER },
-		{ 0, 0, ABI_X86_64, 0 },
-		{ 0, 0, ABI_ARM, 0 },
-		{ 1, 0, ABI_ARM, INT32_MAX },
-		{ 1, 5, ABI_X86_64, ROW_NR_OTHER },
-		{ 1, 5, ABI_X86_64, -1 },
-		{ 1, 5, ABI_X86_64, 0 },
-		{ 1, 5, ABI_X86_64, INT32_MAX },
-		{ 1, 5, ABI_I386, ROW_NR_OTHER },
-		{ 1, 6, ABI_X86_64, 0 },
-		{ 1, UINT64_MAX, ABI_X86_64, 0 },
-		{ 2, 0, ABI_X86_64, 0 },
-		{ 0x80000000, 0, ABI_X86_64, 0 },
-		{ UINT32_MAX, 0, ABI_X86_64, 0 },
+	static const struct row sorted[] = {
+		{ .nr = ROW_NR_OTHER },
+		{ .nr = 0 },
+		{ .abi = ABI_ARM },
+		{ .pid = 1, .abi = ABI_ARM, .nr = INT32_MAX },
+		{ .pid = 1, .boot_ns = 5, .nr = ROW_NR_OTHER },
+		{ .pid = 1, .boot_ns = 5, .nr = -1 },
+		{ .pid = 1, .boot_ns = 5 },
+		{ .pid = 1, .boot_ns = 5, .nr = INT32_MAX },
+		{ .pid = 1, .boot_ns = 5, .abi = ABI_I386, .nr = ROW_NR_OTHER },
+		{ .pid = 1, .boot_ns = 6 },
+		{ .pid = 1, .boot_ns = UINT64_MAX },
+		{ .pid = 2 },
+		{ .pid = 0x80000000 },
+		{ .pid = UINT32_MAX },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
-			struct row a, b;
-			int order;
-
-			row_init_for(&a, sorted[i].pid, sorted[i].abi, sorted[i].nr);
-			row_init_for(&b, sorted[j].pid, sorted[j].abi, sorted[j].nr);
-			a.boot_ns = sorted[i].boot_ns;
-			b.boot_ns = sorted[j].boot_ns;
-			order = row_compare(&a, &b);
-			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
-		}
-	}
+	assert_sorted_by(sorted, row_compare);
 }
 
 /* What is no earlier reading of the same row changes nothing. */
 TEST(test_subtract_refuses)
 {
-	struct row earlier, later, before;
+	__cleanup(row_done) struct row earlier, later;
+	struct row before;
 
-	row_init_for(&earlier, 1, ABI_X86_64, 0);
-	row_init_for(&later, 1, ABI_X86_64, 0);
-	row_add_calls(&earlier, 5, 100, 0, 0);
-	row_add_calls(&later, 4, 500, 0, 0);
+	row_init_calls(&earlier, 1, ABI_X86_64, "read", 5, 100, 0, 0);
+	row_init_calls(&later, 1, ABI_X86_64, "read", 4, 500, 0, 0);
 	before = later;
 	assert_int_equal(row_subtract(&later, &earlier), -EINVAL);
 	assert_memory_equal(&later, &before, sizeof(later));
 	row_add_calls(&later, 1, 500, 0, 0);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.calls, 0);
-	row_done(&earlier);
-	row_done(&later);
 }

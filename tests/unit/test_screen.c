@@ -117,6 +117,13 @@ static bool press(struct top *top, const char *keys)
 	return quit;
 }
 
+/* After these keys members of the frame have these values. */
+#define pressed(top, keys, ...)               \
+	do {                                  \
+		press(top, keys);             \
+		assert_has(top, __VA_ARGS__); \
+	} while (0)
+
 /* The text, and behind each line the style of its first cell. */
 static char *screen_text(const struct top *top)
 {
@@ -229,18 +236,12 @@ TOP_TEST(test_move, 80, 7)
 	assert_int_equal(top_room(top), 5);
 	top_resize(top, 80, 4);
 	assert_int_equal(top_room(top), 2);
-	press(top, "U");
-	assert_int_equal(top->places[0].cursor, 0);
-	press(top, "DD");
-	assert_has(&top->places[0], cursor, 2, first, 1);
-	press(top, "N");
-	assert_int_equal(top->places[0].cursor, 4);
-	press(top, "NZ");
-	assert_int_equal(top->places[0].first, 3);
-	press(top, "P");
-	assert_int_equal(top->places[0].cursor, 2);
-	press(top, "A");
-	assert_int_equal(top->places[0].first, 0);
+	pressed(top, "U", places[0].cursor, 0);
+	pressed(top, "DD", places[0].cursor, 2, places[0].first, 1);
+	pressed(top, "N", places[0].cursor, 4);
+	pressed(top, "NZ", places[0].first, 3);
+	pressed(top, "P", places[0].cursor, 2);
+	pressed(top, "A", places[0].first, 0);
 	assert_false(top->follows);
 }
 
@@ -258,20 +259,15 @@ TOP_TEST(test_follow, 80, 24)
 
 TOP_TEST(test_sort_keys, 80, 24)
 {
-	press(top, "s");
-	assert_int_equal(top->places[0].sort, RATE_ERRORS);
-	press(top, "<<");
-	assert_int_equal(top->places[0].sort, RATE_COMM);
-	press(top, "<<");
-	assert_int_equal(top->places[0].sort, RATE_OLDEST);
-	press(top, "E>");
-	assert_int_equal(top->places[1].sort, RATE_ERRORS);
+	pressed(top, "s", places[0].sort, RATE_ERRORS);
+	pressed(top, "<<", places[0].sort, RATE_COMM);
+	pressed(top, "<<", places[0].sort, RATE_OLDEST);
+	pressed(top, "E>", places[1].sort, RATE_ERRORS);
 }
 
 TOP_TEST(test_prompts, 80, 24)
 {
-	press(top, "/nginy");
-	assert_int_equal(top->nr_shown, 0);
+	pressed(top, "/nginy", nr_shown, 0);
 	press(top, "BxBE");
 	assert_string_equal(top->filter, "ngin");
 	/* Its unit is nginx.service, too. */
@@ -280,10 +276,8 @@ TOP_TEST(test_prompts, 80, 24)
 	assert_string_equal(top->filter, "ngin");
 	assert_false(press(top, "X"));
 	assert_string_equal(top->filter, "");
-	press(top, "d0.25E");
-	assert_int_equal(top->delay_ns, SEC / 4);
-	press(top, "d1e9E");
-	assert_int_equal(top->delay_ns, SEC / 4);
+	pressed(top, "d0.25E", delay_ns, SEC / 4);
+	pressed(top, "d1e9E", delay_ns, SEC / 4);
 	assert_non_null(top->message);
 	press(top, "dnanE");
 	assert_non_null(top->message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of stacks: they come while nobody waits. */
+/* Names of stacks: they come while nobody waits; what fails, takes too long or finds no room. */
 #include "names_fixture.h"
 
 #include <glob.h>
@@ -36,8 +36,7 @@ SERVICE_TEST(test_names_follow, 0, "plain", "cxx")
 	assert_frame(&stack->frames[0], "plain", "main", 5);
 	assert_frame(&stack->frames[1], "plain", "main", 0);
 	assert_frame(&stack->frames[2], "plain", "sample_hidden", 9);
-	assert_int_equal(counts_of(s).waiting, 0);
-	assert_int_equal(counts_of(s).failed, 0);
+	assert_counts(s, waiting, 0, failed, 0);
 	/* A known place is not asked for again. */
 	next = add(s, frames, 2);
 	assert_frame(&next->frames[0], "plain", "main", 5);
@@ -66,9 +65,7 @@ SERVICE_TEST(test_another_file_is_not_the_file, 0, "plain")
 
 SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plain")
 {
-	const struct stack *stack;
-
-	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
+	const struct stack *stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
 	while (!stack->frames[0].symbol) {
 		assert_true(patience_of(s) >= 0);
 		wait_and_go_on(s);
@@ -80,14 +77,11 @@ SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plai
 SERVICE_TEST(test_what_is_no_symbol_stays_a_place, 0, "stripped")
 {
 	uint64_t at = offset_of("stripped", "stripped.debug", "main");
-	const struct stack *stack;
-
-	stack = add_one(s, frame_of(2, at + 4));
+	const struct stack *stack = add_one(s, frame_of(2, at + 4));
 	settle(s);
 	assert_null(stack->frames[0].symbol);
 	assert_string_equal(stack->frames[0].module, "stripped");
-	assert_int_equal(counts_of(s).failed, 0);
-	assert_int_equal(counts_of(s).waiting, 0);
+	assert_counts(s, failed, 0, waiting, 0);
 	/* It is known that nothing is known. */
 	add_one(s, frame_of(2, at + 4));
 	settle(s);
@@ -110,19 +104,16 @@ SERVICE_TEST(test_debug_file, 0, "stripped")
 /* Whoever dies of a debug file is missed, and not sent there again at once. */
 SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 {
-	char root[64], command[PATH_MAX];
+	char root[64];
 	const struct stack *stack;
 
 	make_root(root, "stripped", "stripped.debug");
-	snprintf(command, sizeof(command),
-		 "for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
-	assert_int_equal(system(command), 0);
+	shell_run("for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
 	s->files.root = root;
 	stack = add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
 	settle(s);
 	assert_null(stack->frames[0].symbol);
-	assert_int_equal(counts_of(s).failed, 1);
-	assert_int_equal(counts_of(s).waiting, 0);
+	assert_counts(s, failed, 1, waiting, 0);
 	add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
 	settle(s);
 	remove_root(root);
@@ -157,26 +148,32 @@ TEST(test_what_adds_to_the_symbols_cannot_be_read)
 #define NR_FETCHED 6
 #define MAX_ASKED  3
 
-/* A client that leaves a file whenever it is asked, waits until it is not alone, and has nothing. */
-static void make_client(char *folder)
+/* Puts a folder of clients in front of all others. */
+static void clients_begin(char *folder)
 {
 	char path[2 * PATH_MAX];
-	FILE *file;
 
 	strcpy(folder, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 0777), 0);
-	snprintf(path, sizeof(path), "%s/debuginfod-find", folder);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file,
-		"#!/bin/sh\ncd %s\nmktemp asked-XXXXXX >/dev/null\n"
-		"while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done\nsleep 0.5\nexit 1\n",
-		folder, MAX_ASKED);
-	fclose(file);
-	assert_int_equal(chmod(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
 	setenv("PATH", path, 1);
+}
+
+/* Takes the path of before. */
+static void clients_end(const char *folder, char *before)
+{
+	setenv("PATH", before, 1);
+	free(before);
+	remove_root(folder);
+}
+
+/* A client that finds nothing, once its command is done. */
+static void client_make(const char *folder, const char *command)
+{
+	shell_run("cd %s && printf '#!/bin/sh\\n%%s\\nexit 1\\n' '%s' >debuginfod-find && "
+		  "chmod 755 debuginfod-find",
+		  folder, command);
 }
 
 /* Servers are asked for each file, once, and a few at a time. */
@@ -185,10 +182,16 @@ TEST(test_servers_are_asked_for_each_file)
 	const struct files files = { .fixtures = { NULL, NULL, "stripped", "stripped", "stripped",
 						   "stripped", "stripped", "stripped" } };
 	struct service s __cleanup(service_done);
-	char folder[64], pattern[80], *before = strdup(getenv("PATH"));
+	char folder[64], command[512], pattern[80], *before = strdup(getenv("PATH"));
 	glob_t found = { 0 };
 
-	make_client(folder);
+	clients_begin(folder);
+	/* It leaves a file whenever it is asked, and waits until it is not alone. */
+	snprintf(command, sizeof(command),
+		 "cd %s; mktemp asked-XXXXXX >/dev/null; "
+		 "while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done; sleep 0.5",
+		 folder, MAX_ASKED);
+	client_make(folder, command);
 	service_begin(&s, &(struct names_options){ .debuginfod = true }, &files);
 	for (uint32_t file = 2; file < 2 + NR_FETCHED; file++)
 		add_one(&s, frame_of(file, 0x1200));
@@ -200,9 +203,46 @@ TEST(test_servers_are_asked_for_each_file)
 	assert_int_equal(found.gl_pathc, NR_FETCHED);
 	assert_int_equal(counts_of(&s).waiting, 0);
 	globfree(&found);
-	setenv("PATH", before, 1);
-	free(before);
-	remove_root(folder);
+	clients_end(folder, before);
+}
+
+static const struct elf_identity identity = { .build_id = { 1, 2, 3 }, .nr_build_id = 3 };
+
+static void be_too_slow(struct debuginfod *debuginfod)
+{
+	struct debuginfod_folder folder;
+	struct child client;
+
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &folder, &client), 0);
+	child_stop(&client);
+	/* However often it is said. */
+	child_stop(&client);
+	assert_int_equal(debuginfod_finish(debuginfod, &folder, &client), -ETIMEDOUT);
+}
+
+/* One file that takes long is no reason to ask for no other. */
+TEST(test_servers_are_left_alone_after_several)
+{
+	char folder[64], *before = strdup(getenv("PATH"));
+	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
+	struct debuginfod_folder own;
+	struct child client;
+
+	clients_begin(folder);
+	client_make(folder, "sleep 60");
+	assert_int_equal(debuginfod_new(&debuginfod), 0);
+	for (int i = 0; i < 3; i++)
+		be_too_slow(debuginfod);
+	/* An answer in between: they are there. */
+	client_make(folder, ":");
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), 0);
+	assert_int_equal(debuginfod_finish(debuginfod, &own, &client), -ENOENT);
+	client_make(folder, "sleep 60");
+	for (int i = 0; i < 4; i++)
+		be_too_slow(debuginfod);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), -EAGAIN);
+	assert_true(debuginfod_again_ns(debuginfod) > clock_mono_ns() + 50 * NS_PER_SEC);
+	clients_end(folder, before);
 }
 
 /* The functions that were inlined stand in front. */
@@ -260,4 +300,251 @@ SERVICE_TEST(test_ends_while_workers_are_at_it, .inlines = true, "plain", "cxx",
 	names_begin(s->names);
 	go_on(s);
 	assert_false(names_are_done(s->names));
+}
+
+/* --- limits -------------------------------------------------------------------------------------- */
+
+SERVICE_TEST(test_a_file_that_nobody_has, 0, NULL)
+{
+	uint64_t frame = frame_of(2, offset_of("plain", NULL, "main") + 4);
+	const struct stack *stack, *later;
+
+	stack = add_one(s, frame);
+	settle(s);
+	assert_frame(&stack->frames[0], "gone", NULL, frame & FRAME_OFFSET_MASK);
+	assert_int_equal(counts_of(s).failed, 1);
+	/* Somebody comes who has it: then it is read. */
+	s->files.fixtures[2] = "plain";
+	later = add_one(s, frame);
+	settle(s);
+	assert_frame(&later->frames[0], "plain", "main", 4);
+	/* The report before has it, too. */
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(counts_of(s).failed, 0);
+}
+
+static void settle_patiently(struct service *s)
+{
+	names_begin(s->names);
+	go_on(s);
+	while (counts_of(s).waiting || counts_of(s).failed)
+		wait_and_go_on(s);
+	settle(s);
+}
+
+/* Nothing has failed for good: what comes late, comes. */
+SERVICE_TEST(test_failures_are_forgiven, 0, "crash")
+{
+	const struct stack *stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(s);
+	assert_null(stack->frames[0].symbol);
+	s->files.fixtures[2] = "plain";
+	settle_patiently(s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+}
+
+/* Nor is it a failure that a file is not known yet. */
+SERVICE_TEST(test_what_is_not_known_yet, 0, "plain")
+{
+	const struct stack *stack;
+
+	s->files.err = -EAGAIN;
+	s->files.errs = MAX_NAME_TRIES + 1;
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(s->files.opened, MAX_NAME_TRIES + 2);
+}
+
+/* However many files there are, others have their turn in between. */
+SERVICE_TEST(test_a_turn_is_short, 0, NULL)
+{
+	s->files.err = -EBADMSG;
+	s->files.errs = NR_FILES;
+	for (uint32_t file = 2; file < NR_FILES; file++)
+		add_one(s, frame_of(file, 0x10));
+	names_begin(s->names);
+	go_on(s);
+	assert_in_range(s->files.opened, 1, 8);
+	assert_int_equal(patience_of(s), 0);
+	settle(s);
+	assert_int_equal(s->files.opened, NR_FILES - 2);
+}
+
+/* Asks for a name in the first file, which holds up nobody: those of two others come. */
+static const struct stack *name_two_others(struct service *s)
+{
+	const struct stack *stack, *later;
+
+	add_one(s, frame_of(2, 0x10));
+	names_begin(s->names);
+	go_on(s);
+	stack = add_one(s, frame_of(3, offset_of("plain", NULL, "main") + 1));
+	later = add_one(s, frame_of(4, offset_of("lean", NULL, "main") + 1));
+	names_begin(s->names);
+	while (!stack->frames[0].symbol || !later->frames[0].symbol)
+		wait_and_go_on(s);
+	return stack;
+}
+
+/* Files are opened where nobody waits for it, and users share who does that. */
+SERVICE_TEST(test_a_search_that_does_not_end, 0, "plain", "plain", "lean")
+{
+	const struct stack *stack;
+
+	s->files.closed = s->files.hang = true;
+	stack = name_two_others(s);
+	assert_frame(&stack->frames[0], "plain", "main", 1);
+	assert_false(names_are_done(s->names));
+}
+
+/* What was read while somebody wrote to the file gives no names: it is opened anew. */
+SERVICE_TEST(test_a_file_that_changes, 0, "plain")
+{
+	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+	char path[] = "/tmp/bpftruss-test-XXXXXX";
+	const struct stack *stack;
+
+	close(mkstemp(path));
+	shell_run("cp %s/plain %s", FIXTURES, path);
+	s->files.path = path;
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	names_begin(s->names);
+	go_on(s);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	while (!s->files.dropped) {
+		assert_all(!names_are_done(s->names), !stack->frames[0].symbol);
+		wait_and_go_on(s);
+	}
+	assert_int_equal(s->files.opened, 1);
+	settle(s);
+	unlink(path);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(s->files.opened, 2);
+}
+
+/* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
+SERVICE_TEST(test_a_file_that_kills_workers, 0, "crash", "plain")
+{
+	uint64_t at = offset_of("plain", NULL, "main");
+	const struct stack *stack, *good;
+
+	stack = add_one(s, frame_of(2, 0x10));
+	good = add_one(s, frame_of(3, at + 1));
+	settle(s);
+	assert_frame(&good->frames[0], "plain", "main", 1);
+	assert_frame(&stack->frames[0], "crash", NULL, 0x10);
+	assert_int_equal(s->files.opened, 2);
+	/* It may have been chance: it waits to be tried again, but not now. */
+	assert_counts(s, waiting, 1, failed, 0);
+	add_one(s, frame_of(2, 0x20));
+	settle(s);
+	assert_int_equal(s->files.opened, 2);
+	assert_int_equal(counts_of(s).waiting, 2);
+	assert_true(patience_of(s) > 0);
+}
+
+/* Nor does anybody wait for a worker that does not end. */
+SERVICE_TEST(test_a_worker_that_does_not_end, .at_once = true, "idle", "plain", "lean")
+{
+	name_two_others(s);
+	assert_false(names_are_done(s->names));
+	assert_int_equal(counts_of(s).waiting, 1);
+}
+
+static const struct stack *add_places(struct service *s, uint32_t file, uint64_t first,
+				      uint64_t count)
+{
+	uint64_t frames[MAX_FRAMES];
+	const struct stack *stack = NULL;
+
+	for (uint64_t at = 0; at < count; at += MAX_FRAMES) {
+		for (uint64_t i = 0; i < MAX_FRAMES; i++)
+			frames[i] = frame_of(file, first + at + i);
+		stack = add(s, frames, MAX_FRAMES);
+	}
+	return stack;
+}
+
+/* Whatever comes, no more is kept than there is room for; what is left out is counted. */
+SERVICE_TEST(test_places_are_bounded, 0, "plain", "plain", "plain")
+{
+	const struct stack *stack = NULL;
+
+	stack = add_places(s, 2, 1, MAX_PLACES);
+	/* Half of it is for others. */
+	assert_int_equal(counts_of(s).places, MAX_PLACES / 2);
+	assert_in_range(counts_of(s).refused, MAX_PLACES / 2, MAX_PLACES / 2 + MAX_FRAMES);
+	assert_string_equal(stack->frames[0].module, "plain");
+	assert_null(stack->frames[0].symbol);
+	s->uid = 1000;
+	add_places(s, 3, 1, MAX_PLACES / 2);
+	assert_int_equal(counts_of(s).places, MAX_PLACES);
+	settle(s);
+	assert_int_equal(counts_of(s).waiting, 0);
+	assert_in_range(counts_of(s).bytes, MAX_PLACES, 16 << 20);
+}
+
+/* A place that nobody waits for makes room, the oldest first, and first what the same user has. */
+SERVICE_TEST(test_places_make_room, 0, "plain", "plain", "plain")
+{
+	uint64_t main_at = offset_of("plain", NULL, "main"), refused;
+	const struct stack *stack;
+
+	add_places(s, 2, 1 << 20, MAX_PLACES / 2);
+	settle(s);
+	refused = counts_of(s).refused;
+	stack = add_one(s, frame_of(2, main_at + 4));
+	settle(s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_counts(s, refused, refused, places, MAX_PLACES / 2);
+	/* A third user comes when all is full. */
+	s->uid = 1000;
+	add_places(s, 3, 1 << 20, MAX_PLACES / 2);
+	settle(s);
+	s->uid = 1001;
+	refused = counts_of(s).refused;
+	stack = add_one(s, frame_of(4, main_at + 4));
+	settle(s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_counts(s, refused, refused, places, MAX_PLACES);
+}
+
+/* A name that nobody can tell is not waited for for ever: it would take the room of all others. */
+TEST(test_waiting_has_an_end)
+{
+	struct stack_table *table __cleanup(stack_table_freep) = NULL;
+	const struct process_id process = { .pid = 1 };
+	const struct names_options options = { 0 };
+	struct files lost = { .fixtures = { NULL }, .err = -EIO, .errs = MAX_NAME_WAITS };
+	const struct code_source source = { .closure = &lost, .open = files_open };
+	struct name_places *places;
+	struct name_files *files;
+	struct errands *errands;
+	struct name_place *place;
+	struct name_file *file;
+
+	assert_int_equal(stack_table_new(&table), 0);
+	assert_int_equal(errands_new(&errands), 0);
+	assert_int_equal(name_places_new(table, &places), 0);
+	assert_int_equal(name_files_new(&source, &options, errands, places, &files), 0);
+	file = name_files_get(files, 10);
+	place = name_places_hold(places, 10, 1, name_places_user(places, 1));
+	name_file_met(file, &process, 1);
+	name_file_want(file, place);
+	for (unsigned int tries = 1; !place->settled; tries++) {
+		file->errand.due_ns = 0;
+		errands_run(errands);
+		assert_int_equal(lost.opened, tries);
+		assert_int_equal(place->failed, tries >= MAX_NAME_TRIES);
+	}
+	assert_int_equal(lost.opened, MAX_NAME_WAITS);
+	assert_int_equal(errands_patience_ms(errands), -1);
+	/* Whoever asks again has it tried again. */
+	place->failed = place->settled = false;
+	name_file_want(file, place);
+	assert_true(errands_patience_ms(errands) > 0);
+	name_files_free(files);
+	errands_free(errands);
+	name_places_free(places);
 }

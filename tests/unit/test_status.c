@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A daemon's status and its baselines, as JSON and as what people read. */
+/* What doctor found, a daemon's status and its baselines, as JSON and as what people read. */
 #include "fixture.h"
 
 #include <jansson.h>
@@ -90,16 +90,11 @@ TEST(test_full)
 	const struct losses losses = { .count = { [0] = 7, [NR_MODEL_LOSS - 1] = 1 } };
 	const struct daemon_status status = full(&losses);
 	__cleanup(freep) char *text = status_text(&status);
+	const struct daemon_status least = smallest();
+	__cleanup(freep) char *least_text = status_text(&least);
 
 	golden_check("status_full", text);
-}
-
-TEST(test_smallest)
-{
-	const struct daemon_status status = smallest();
-	__cleanup(freep) char *text = status_text(&status);
-
-	golden_check("status_smallest", text);
+	golden_check("status_smallest", least_text);
 }
 
 /* Any part of the cost may be known before the others; each line is a line. */
@@ -242,4 +237,51 @@ TEST(test_baselines_hostile)
 	hostile_check(text);
 	assert_all(strstr(text, "\\x07\\xc2\\x90\\xc2\\x9b\\x1b[2J  -  -  "),
 		   strstr(text, "\ncaf\xc3\xa9                      -  -  "));
+}
+
+/* --- doctor -------------------------------------------------------------------------------------- */
+
+static const struct finding findings[] = {
+	{ "kernel type information", FINDING_OK, "/sys/kernel/btf/vmlinux", "" },
+	{ "run-queue time", FINDING_NOTE, "not built in", "build with CONFIG_SCHED_INFO" },
+	{ "a name that is longer than its column", FINDING_OK, "detail", "" },
+	{ "privileges", FINDING_PROBLEM, "no \"CAP_BPF\"\n", "run as root" },
+};
+
+static char *findings_text(size_t count)
+{
+	struct text_stream stream;
+
+	report_findings(findings, count, text_open(&stream));
+	return text_close(&stream);
+}
+
+static char *findings_json(size_t count)
+{
+	return render(report_findings_json, findings, count);
+}
+
+TEST(test_findings)
+{
+	__cleanup(freep) char *text = findings_text(ARRAY_SIZE(findings));
+	__cleanup(freep) char *nothing = findings_text(0);
+
+	golden_check("doctor_text", text);
+	golden_render("doctor_json", report_findings_json, findings, ARRAY_SIZE(findings));
+	assert_string_equal(nothing, "");
+	assert_full(report_findings_json, findings, ARRAY_SIZE(findings));
+}
+
+/* What is absent does no harm, what is missing does. */
+TEST(test_works)
+{
+	static const bool works[] = { true, true, true, true, false };
+
+	for (size_t count = 0; count < ARRAY_SIZE(works); count++) {
+		__cleanup(freep) char *text = findings_json(count);
+		json_auto_t *json = json_loads(text, 0, NULL);
+
+		assert_all(json, json_is_boolean(json_object_get(json, "works")));
+		assert_int_equal(json_is_true(json_object_get(json, "works")), works[count]);
+	}
 }

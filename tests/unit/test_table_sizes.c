@@ -17,50 +17,52 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
-TEST(test_least)
+static const struct {
+	struct collector_options options;
+	uint32_t threads;
+	uint64_t host_mib, most_mib;
+	uint32_t tasks, slots, tallies; /* the least; at most one more */
+	uint64_t least_bytes, most_bytes;
+} sized[] = {
+	{ { 0 }, 0, 1, 1 << 20, 1536, 40000, 12288, 0, 16 * MIB },
+	{ { 0 }, 20000, 482, 1 << 20, 30000, 480000, 120000, 0, 210 * MIB },
+	/* A size that the user gave is obeyed, and no other table is smaller for it. */
+	{ { .max_rows = 1000000 }, 300, 160, 1 << 20, 1536, 999999, 12288, 0, UINT64_MAX },
+	/* Each gives up the same share; with stacks as without, whose tallies count as well. */
+	{ { 0 }, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
+	{ { .stacks = true, .by_arg0 = true },
+	  200000,
+	  200,
+	  1 << 20,
+	  0,
+	  0,
+	  0,
+	  198 * MIB,
+	  202 * MIB },
+	/* The cgroup has less memory. */
+	{ { 0 }, 20000, 482, 8, 0, 0, 0, 7 * MIB, 8 * MIB + 4097 },
+};
+
+TEST(test_sizes)
 {
-	const struct collector_options options = { 0 };
-	struct table_sizes sizes = choose(&options, 0, 1, 1 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(sized); i++) {
+		struct table_sizes sizes = choose(&sized[i].options, sized[i].threads,
+						  sized[i].host_mib, sized[i].most_mib);
 
-	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
-	assert_in_range(sizes.elements[TABLE_SLOTS], 40000, 40001);
-	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
-	assert_true(sizes.bytes < 16 * MIB);
-}
-
-TEST(test_threads)
-{
-	const struct collector_options options = { 0 };
-	struct table_sizes sizes = choose(&options, 20000, 482, 1 << 20);
-
-	assert_in_range(sizes.elements[TABLE_TASKS], 30000, 30001);
-	assert_in_range(sizes.elements[TABLE_SLOTS], 480000, 480001);
-	assert_in_range(sizes.elements[TABLE_TALLIES], 120000, 120001);
-	assert_true(sizes.bytes < 210 * MIB);
-}
-
-/* Each gives up the same share; with stacks as without, whose tallies count as well. */
-TEST(test_memory_of_host)
-{
-	const struct collector_options all[] = { { 0 }, { .stacks = true, .by_arg0 = true } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		struct table_sizes sizes = choose(&all[i], 200000, 200, 1 << 20);
-
-		assert_true(sizes.bytes > 198 * MIB && sizes.bytes < 202 * MIB);
-		assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS], 15, 16);
+		assert_in_range(sizes.bytes, sized[i].least_bytes, sized[i].most_bytes - 1);
+		if (!sized[i].tasks) {
+			assert_true(sizes.elements[TABLE_TASKS] > 700);
+			assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS],
+					15, 16);
+			continue;
+		}
+		assert_in_range(sizes.elements[TABLE_TASKS], sized[i].tasks, sized[i].tasks + 1);
+		assert_in_range(sizes.elements[TABLE_SLOTS], sized[i].slots, sized[i].slots + 1);
+		assert_in_range(sizes.elements[TABLE_TALLIES], sized[i].tallies,
+				sized[i].tallies + 1);
 	}
-}
-
-/* A size that the user gave is obeyed, and no other table is smaller for it. */
-TEST(test_said)
-{
-	const struct collector_options options = { .max_rows = 1000000 };
-	struct table_sizes sizes = choose(&options, 300, 160, 1 << 20);
-
-	assert_int_equal(sizes.elements[TABLE_SLOTS], 1000000);
-	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
-	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
+	assert_int_equal(choose(&sized[2].options, 300, 160, 1 << 20).elements[TABLE_SLOTS],
+			 1000000);
 }
 
 /* Where a user may have half, one alone finds as much room as where nobody else is. */
@@ -78,15 +80,6 @@ TEST(test_shared)
 			assert_in_range(shared.elements[table], 2 * alone.elements[table] - 4,
 					2 * alone.elements[table]);
 	}
-}
-
-TEST(test_memory_of_cgroup)
-{
-	const struct collector_options options = { 0 };
-	struct table_sizes sizes = choose(&options, 20000, 482, 8);
-
-	assert_all(sizes.bytes <= 8 * MIB + 4096 && sizes.bytes > 7 * MIB,
-		   sizes.elements[TABLE_TASKS] > 700);
 }
 
 static uint32_t grow(const struct collector_options *options, const struct table_sizes *now,

@@ -1,20 +1,90 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The reports of a timeline: golden files, gaps in their places, sums that hold. */
-#include "timelines.h"
+/* Timelines: golden files, gaps in their places, sums that hold; and read back from JSON, whole. */
+#include "tables.h"
 
 #include <jansson.h>
 
+#include "report/report.h"
+
+/* 2026-11-19 23:50:00 UTC */
+#define TIMELINE_FROM 1795132200LL
+
+static struct snapshot *step_take(uint64_t scale, uint64_t seconds, int64_t start_seconds)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+
+	web_process(builder, 100, "nginx", 33, 7, 0);
+	web_rows(builder, 100, scale);
+	snapshot = snapshot_take(builder);
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		snapshot->rows[i]->in_flight = 0;
+	snapshot->start_ns = start_seconds * (int64_t)SEC;
+	snapshot->end_ns = snapshot->start_ns + (int64_t)(seconds * SEC);
+	snapshot->elapsed_ns = seconds * SEC;
+	return snapshot;
+}
+
+static void step_add(struct timeline *timeline, int64_t start, int64_t end, uint64_t seconds,
+		     uint64_t scale)
+{
+	struct timeline_step *step;
+
+	timeline->steps =
+		reallocarray(timeline->steps, timeline->nr_steps + 1, sizeof(*timeline->steps));
+	step = &timeline->steps[timeline->nr_steps++];
+	*step = (struct timeline_step){
+		.start_ns = (TIMELINE_FROM + start) * (int64_t)SEC,
+		.end_ns = (TIMELINE_FROM + end) * (int64_t)SEC,
+		.covered_ns = seconds * SEC,
+		.sum = scale ? step_take(scale, seconds, TIMELINE_FROM + start) : NULL,
+	};
+}
+
+static void gap_add(struct timeline *timeline, int64_t start, int64_t end, enum gap_reason reason)
+{
+	timeline->gaps =
+		reallocarray(timeline->gaps, timeline->nr_gaps + 1, sizeof(*timeline->gaps));
+	timeline->gaps[timeline->nr_gaps++] = (struct timeline_gap){
+		.start_ns = (TIMELINE_FROM + start) * (int64_t)SEC,
+		.end_ns = (TIMELINE_FROM + end) * (int64_t)SEC,
+		.reason = reason,
+	};
+}
+
+/* Across midnight: a gap of two steps and of parts of the next ones, one with no reason given. */
+static struct timeline timeline_make(void)
+{
+	struct timeline timeline = { 0 };
+
+	gap_add(&timeline, -300, 0, GAP_RETIRED);
+	step_add(&timeline, 0, 300, 300, 10);
+	step_add(&timeline, 300, 600, 300, 12);
+	step_add(&timeline, 600, 720, 120, 100);
+	step_add(&timeline, 900, 1200, 0, 0);
+	step_add(&timeline, 1200, 1500, 0, 0);
+	step_add(&timeline, 1600, 1800, 200, 1);
+	step_add(&timeline, 1800, 2100, 0, 0);
+	step_add(&timeline, 2100, 2400, 300, 7);
+	gap_add(&timeline, 720, 1600, GAP_NOT_RUNNING);
+	gap_add(&timeline, 2400, 90000, GAP_NOT_WRITTEN);
+	timeline.steps[2].sum->losses.count[LOSS_TASK_TABLE_FULL] = 3;
+	timeline.steps[7].sum->losses.count[LOSS_TASK_TABLE_FULL] = 4;
+	return timeline;
+}
+
 TEST(test_golden)
 {
-	static const struct golden_table cases[] = {
-		{ "timeline_80", { .width = 80 } },
-		{ "timeline_100", { .width = 100 } },
-		{ "timeline_160", { .width = 160 } },
-	};
+	static const int widths[] = { 80, 100, 160 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		golden_render(cases[i].golden, report_timeline, &timeline, &cases[i].options);
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
+		const struct table_options options = { .width = widths[i] };
+		char golden[32];
+
+		snprintf(golden, sizeof(golden), "timeline_%d", widths[i]);
+		golden_render(golden, report_timeline, &timeline, &options);
+	}
 }
 
 TEST(test_empty)
@@ -22,10 +92,14 @@ TEST(test_empty)
 	const struct table_options options = { .width = 80 };
 	__cleanup(timeline_done) struct timeline nothing = { 0 };
 	__cleanup(freep) char *json = render(report_timeline_json, &nothing);
+	static const char written[] = "{\"schema\":1,\"steps\":[],\"gaps\":[]}";
+	__cleanup(timeline_done) struct timeline back = { 0 };
 
 	golden_render("timeline_empty", report_timeline, &nothing, &options);
 	assert_string_equal(json, "{\"schema\":1,\"version\":\"" BPFTRUSS_VERSION
 				  "\",\"steps\":[],\"gaps\":[]}\n");
+	assert_int_equal(report_timeline_json_read(written, strlen(written), &back, NULL), 0);
+	assert_has(&back, nr_steps, 0, nr_gaps, 0);
 }
 
 /* Every gap has its line, before the first step that begins after it. */
@@ -41,9 +115,8 @@ TEST(test_gaps)
 		"00:30:00 - 2026-11-21 00:50:00  not counted: the history could not",
 		"\n                sum ",
 	};
-	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
-	__cleanup(freep) char *text = render(report_timeline, &timeline, &options);
+	__cleanup(freep) char *text = render(report_timeline, &timeline, &plain);
 	const char *at = text;
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -86,18 +159,16 @@ TEST(test_json)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 	__cleanup(freep) char *text = render(report_timeline_json, &timeline);
-	json_t *json = json_loads(text, 0, NULL), *gaps, *step;
+	json_t *json = json_parse(text), *step;
 	const char *at = text;
 	size_t i;
 
-	assert_non_null(json);
 	json_array_foreach(json_object_get(json, "steps"), i, step)
 	{
 		const struct timeline_step *expected = &timeline.steps[i];
 		__cleanup(freep) char *one = NULL;
 
-		assert_int_equal(json_integer_value(json_object_get(step, "covered_ns")),
-				 expected->covered_ns);
+		assert_int_equal(json_number(step, "covered_ns"), expected->covered_ns);
 		assert_int_equal(json_is_null(json_object_get(step, "snapshot")), !expected->sum);
 		if (!expected->sum)
 			continue;
@@ -108,29 +179,107 @@ TEST(test_json)
 		at++;
 	}
 	assert_int_equal(i, timeline.nr_steps);
-	gaps = json_object_get(json, "gaps");
-	assert_int_equal(json_array_size(gaps), 3);
-	step = json_array_get(gaps, 1);
-	assert_string_equal(json_string_value(json_object_get(step, "reason")), "not_running");
-	assert_string_equal(json_string_value(json_object_get(step, "start")),
-			    "2026-11-20T00:02:00.000000000Z");
+	assert_int_equal(json_array_size(json_at(json, "gaps")), 3);
+	assert_string_equal(json_text(json, "gaps/1/reason"), "not_running");
+	assert_string_equal(json_text(json, "gaps/1/start"), "2026-11-20T00:02:00.000000000Z");
 	json_decref(json);
 }
 
-TEST(test_csv)
+TEST(test_csv_and_failing_streams)
 {
-	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 
-	golden_render("timeline_csv", report_timeline_csv, &timeline, &options);
+	golden_render("timeline_csv", report_timeline_csv, &timeline, &plain);
+
+	assert_full(report_timeline, &timeline, &plain);
+	assert_full(report_timeline_json, &timeline);
+	assert_full(report_timeline_csv, &timeline, &plain);
 }
 
-TEST(test_failing_stream)
-{
-	const struct table_options options = { 0 };
-	__cleanup(timeline_done) struct timeline timeline = timeline_make();
+/* --- read back ----------------------------------------------------------------------------------- */
 
-	assert_full(report_timeline, &timeline, &options);
-	assert_full(report_timeline_json, &timeline);
-	assert_full(report_timeline_csv, &timeline, &options);
+TEST(test_round_trip)
+{
+	const struct table_options options = { .width = 160 };
+	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline), *again = NULL;
+
+	must(report_timeline_json_read(text, strlen(text), &back, &d));
+	again = render(report_timeline_json, &back);
+	assert_string_equal(text, again);
+	free(again);
+	again = render(report_timeline, &back, &options);
+	golden_check("timeline_160", again);
+}
+
+#define T0                     "\"2026-11-19T00:00:00.000000000Z\""
+#define T1                     "\"2026-11-19T00:01:00.000000000Z\""
+#define STEP(start, end, more) "{\"start\":" start ",\"end\":" end more "}"
+#define WHOLE(steps, gaps)     "{\"schema\":1,\"steps\":[" steps "],\"gaps\":[" gaps "]}"
+#define NOTHING                ",\"covered_ns\":0,\"snapshot\":null"
+
+TEST(test_refused)
+{
+	static const char *const texts[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"schema\":2,\"steps\":[],\"gaps\":[]}",
+		"{\"schema\":1,\"steps\":[]}",
+		"{\"schema\":1,\"steps\":[],\"steps\":[],\"gaps\":[]}",
+		"{\"schema\":1,\"steps\":{},\"gaps\":[]}",
+		WHOLE("null", ""),
+		WHOLE("{}", ""),
+		WHOLE(STEP(T0, T1, ""), ""),
+		WHOLE(STEP(T0, "17", NOTHING), ""),
+		WHOLE(STEP(T0, T1, ",\"covered_ns\":-1,\"snapshot\":null"), ""),
+		WHOLE(STEP(T0, T1, ",\"covered_ns\":0,\"snapshot\":{}"), ""),
+		WHOLE(STEP(T0, T1, ",\"covered_ns\":0,\"snapshot\":[]"), ""),
+		WHOLE("", STEP(T0, T1, "")),
+		WHOLE("", STEP(T0, T1, ",\"reason\":\"\"")),
+		WHOLE("", STEP(T0, T1, ",\"reason\":\"lunch\"")),
+		WHOLE("", STEP(T0, T1, ",\"reason\":3")),
+	};
+	static const char right[] = WHOLE(STEP(T0, T1, NOTHING) "," STEP(T1, T1, NOTHING),
+					  STEP(T0, T1, ",\"reason\":\"damaged\""));
+	__cleanup(timeline_done) struct timeline back = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		d = (struct diag){ .text = "" };
+		if (report_timeline_json_read(texts[i], strlen(texts[i]), &back, &d) != -EINVAL)
+			fail_msg("%s was taken", texts[i]);
+		assert_int_equal(d.kind, DIAG_FAILED);
+		assert_int_not_equal(strlen(d.text), 0);
+	}
+	/* What all of these are variations of. */
+	assert_int_equal(report_timeline_json_read(right, strlen(right), &back, &d), 0);
+	assert_has(&back, nr_steps, 2, gaps[0].reason, GAP_DAMAGED);
+}
+
+/* Cut off anywhere, it is no timeline. */
+TEST(test_cut)
+{
+	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline);
+	size_t size = strlen(text) - 1;
+
+	for (size_t cut = 0; cut < size; cut += 97)
+		assert_int_equal(report_timeline_json_read(text, cut, &back, &d), -EINVAL);
+	assert_int_equal(report_timeline_json_read(text, size - 1, &back, &d), -EINVAL);
+	assert_int_equal(report_timeline_json_read(text, size, &back, &d), 0);
+}
+
+TEST(test_too_many)
+{
+	struct text_stream stream;
+	FILE *out = text_open(&stream);
+	__cleanup(freep) char *text = NULL;
+	__cleanup(timeline_done) struct timeline back = { 0 };
+
+	fputs("{\"schema\":1,\"gaps\":[],\"steps\":[", out);
+	for (int i = 0; i <= TIMELINE_MAX_STEPS; i++)
+		fprintf(out, "%s" STEP(T0, T1, NOTHING), i ? "," : "");
+	fputs("]}", out);
+	text = text_close(&stream);
+	assert_int_equal(report_timeline_json_read(text, strlen(text), &back, &d), -EINVAL);
 }

@@ -1,9 +1,220 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of errands: whose turn it is, and how each of them ends. */
+/*
+ * What a copy of this process brings home, when a process has ended, and the list of errands: whose
+ * turn it is, and how each of them ends.
+ */
 #include "fixture.h"
 
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/errand.h"
+#include "base/process.h"
+
+static void assert_no_children(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* Sends a copy, and takes what it brings. */
+static int copy_send(int (*work)(void *, struct copy_answer *), void *closure,
+		     struct copy_answer *ret)
+{
+	struct child copy;
+
+	assert_int_equal(copy_start(work, closure, NULL, 0, &copy), 0);
+	return copy_finish(&copy, ret);
+}
+
+static int bring_all(void *closure, struct copy_answer *ret)
+{
+	strcpy(ret->text, closure);
+	strcpy(ret->name, "name");
+	for (size_t i = 0; i < 4; i++)
+		ret->numbers[i] = i * i;
+	for (int i = 0; i < MAX_COPY_FDS; i++) {
+		ret->fds[ret->nr_fds++] = memfd_create("brought", MFD_CLOEXEC);
+		dprintf(ret->fds[i], "%d", i);
+	}
+	return 0;
+}
+
+TEST(test_a_copy_brings_what_it_was_sent_for)
+{
+	__cleanup(copy_answer_done) struct copy_answer answer = { .nr_fds = 0 };
+	char text[4] = "";
+
+	assert_int_equal(copy_send(bring_all, "text", &answer), 0);
+	assert_string_equal(answer.text, "text");
+	assert_string_equal(answer.name, "name");
+	assert_has(&answer, numbers[3], 9, nr_fds, MAX_COPY_FDS);
+	for (int i = 0; i < MAX_COPY_FDS; i++) {
+		assert_int_equal(pread(answer.fds[i], text, 1, 0), 1);
+		assert_int_equal(atoi(text), i);
+		assert_true(fcntl(answer.fds[i], F_GETFD) & FD_CLOEXEC);
+	}
+	assert_no_children();
+}
+
+/* At our limit the kernel leaves out descriptors: the answer is none. */
+TEST(test_an_answer_without_room_for_its_descriptors)
+{
+	struct rlimit before, few;
+	struct child copy;
+	int lowest, opened;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned int room = 0; room < MAX_COPY_FDS; room++) {
+		struct copy_answer answer = { .nr_fds = 1, .fds = { STDERR_FILENO } };
+
+		assert_int_equal(copy_start(bring_all, "text", NULL, 0, &copy), 0);
+		lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		close(lowest);
+		few = (struct rlimit){ (rlim_t)lowest + room, before.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		assert_int_equal(copy_finish(&copy, &answer), -EMFILE);
+		assert_int_equal(answer.nr_fds, 0);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		/* Those that came are closed, and so are those of the copy. */
+		opened = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		close(opened);
+		assert_true(opened <= lowest);
+	}
+	assert_no_children();
+}
+
+static int bring_nothing(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	return -ENOENT;
+}
+
+static int crash(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	raise(SIGKILL);
+	return 0;
+}
+
+static int wait_for_ever(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	while (pause() < 0)
+		continue;
+	return 0;
+}
+
+TEST(test_a_copy_that_fails)
+{
+	struct copy_answer answer;
+	struct child copy;
+
+	assert_int_equal(copy_send(bring_nothing, NULL, &answer), -ENOENT);
+	assert_int_equal(copy_send(crash, NULL, &answer), -EPROTO);
+	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
+	assert_true(child_timeout_ms(&copy) > 0);
+	child_stop(&copy);
+	assert_int_equal(copy_finish(&copy, &answer), -ETIMEDOUT);
+	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
+	child_done(&copy);
+	assert_no_children();
+}
+
+struct two {
+	int kept, other;
+};
+
+static int look(void *closure, struct copy_answer *ret)
+{
+	const struct two *two = closure;
+
+	ret->numbers[0] = fcntl(two->kept, F_GETFD) >= 0;
+	ret->numbers[1] = fcntl(two->other, F_GETFD) >= 0;
+	ret->numbers[2] = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+	return 0;
+}
+
+/* A descriptor there stays open as long as it takes. */
+TEST(test_a_copy_has_no_descriptors_but_its_own)
+{
+	struct two two = { memfd_create("kept", MFD_CLOEXEC), memfd_create("other", MFD_CLOEXEC) };
+	struct copy_answer answer;
+	struct child copy;
+
+	assert_int_equal(copy_start(look, &two, &two.kept, 1, &copy), 0);
+	assert_int_equal(copy_finish(&copy, &answer), 0);
+	assert_has(&answer, numbers[0], 1, numbers[1], 0, numbers[2], 1);
+	close(two.kept);
+	close(two.other);
+}
+
+/* --- ends ---------------------------------------------------------------------------------------- */
+
+TEST(test_a_living_process_has_not_ended)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_all(!process_has_ended(getpid()), !process_has_ended(child));
+	kill(child, SIGSTOP);
+	waitpid(child, NULL, WUNTRACED);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	/* The kernel says EINVAL, not that it is gone. */
+	assert_all(!process_has_ended(0), !process_has_ended(-1));
+}
+
+TEST(test_a_zombie_has_ended_and_so_has_one_that_is_gone)
+{
+	pid_t child = fork();
+	siginfo_t info;
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_true(process_has_ended(child));
+	waitpid(child, NULL, 0);
+	assert_true(process_has_ended(child));
+}
+
+static void *live_on(void *end)
+{
+	if (write(*(int *)end, "x", 1) == 1)
+		pause();
+	return NULL;
+}
+
+/* Its first thread is a zombie then. */
+TEST(test_a_process_whose_first_thread_has_ended_has_not)
+{
+	int ends[2];
+	pthread_t thread;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		pthread_create(&thread, NULL, live_on, &ends[1]);
+		syscall(SYS_exit, 0);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* --- errands ------------------------------------------------------------------------------------- */
 
 /* An errand whose child waits until it is killed. */
 struct wait {
@@ -62,6 +273,19 @@ static void wait_init(struct wait *wait, enum errand_kind kind, uint32_t user)
 	wait->errand.user = user;
 }
 
+static void wait_add(struct errands *errands, struct wait *wait, enum errand_kind kind,
+		     uint32_t user)
+{
+	wait_init(wait, kind, user);
+	errands_add(errands, &wait->errand);
+}
+
+static void waits_remove(struct errands *errands, struct wait *waits, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		errands_remove(errands, &waits[i].errand);
+}
+
 static void turn_end(struct errands *errands, struct wait *wait)
 {
 	struct pollfd end = { .fd = wait->errand.child.pidfd, .events = POLLIN };
@@ -97,8 +321,7 @@ ERRAND_TEST(test_users_take_turns)
 
 	/* Four of one user come before two of another: one at a time, as each has its end. */
 	for (size_t i = 0; i < 6; i++) {
-		wait_init(&waits[i], ERRAND_NAMES, i >= 4);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_NAMES, i >= 4);
 		errands_add(errands, &waits[i].errand);
 	}
 	errands_pause(errands, ERRAND_NAMES, true);
@@ -130,17 +353,14 @@ ERRAND_TEST(test_nobody_takes_all)
 	struct wait waits[14];
 
 	for (size_t i = 0; i < 12; i++) {
-		wait_init(&waits[i], ERRAND_OPEN, 1000);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_OPEN, 1000);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 12), 4);
 	assert_all(!errands_are_idle(errands, ERRAND_OPEN, 0),
 		   errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
-	wait_init(&waits[12], ERRAND_OPEN, 1001);
-	wait_init(&waits[13], ERRAND_TABLE, 1000);
-	errands_add(errands, &waits[12].errand);
-	errands_add(errands, &waits[13].errand);
+	wait_add(errands, &waits[12], ERRAND_OPEN, 1001);
+	wait_add(errands, &waits[13], ERRAND_TABLE, 1000);
 	run_all(errands);
 	assert_true(waits[12].errand.is_running && waits[13].errand.is_running);
 	/* None has the number of another. */
@@ -149,8 +369,7 @@ ERRAND_TEST(test_nobody_takes_all)
 			assert_true(!waits[i].errand.is_running || !waits[j].errand.is_running ||
 				    waits[i].errand.number != waits[j].errand.number);
 	}
-	for (size_t i = 0; i < 14; i++)
-		errands_remove(errands, &waits[i].errand);
+	waits_remove(errands, waits, 14);
 	assert_true(errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX));
 }
 
@@ -160,14 +379,12 @@ ERRAND_TEST(test_a_queue_that_has_an_end)
 	size_t nr = 0;
 
 	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
-		wait_init(&waits[nr], ERRAND_FETCH, 1000);
-		errands_add(errands, &waits[nr++].errand);
+		wait_add(errands, &waits[nr++], ERRAND_FETCH, 1000);
 	}
 	assert_int_equal(nr, 28);
 	/* The other half is for others. */
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1001));
-	for (size_t i = 0; i < nr; i++)
-		errands_remove(errands, &waits[i].errand);
+	waits_remove(errands, waits, nr);
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
 }
 
@@ -176,8 +393,7 @@ ERRAND_TEST(test_a_deadline)
 {
 	struct wait wait;
 
-	wait_init(&wait, ERRAND_TABLE, 0);
-	errands_add(errands, &wait.errand);
+	wait_add(errands, &wait, ERRAND_TABLE, 0);
 	errands_run(errands);
 	assert_all(wait.errand.is_running, errands_patience_ms(errands) > 0);
 	wait.errand.child.deadline_ns = clock_mono_ns();
@@ -216,8 +432,7 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	pid_t pids[3];
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		wait_init(&waits[i], ERRAND_TABLE, 1000);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_TABLE, 1000);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 5), 3);
@@ -262,8 +477,7 @@ static bool user_hangs(struct errands *errands, uint32_t user, struct wait *wait
 		       size_t *nr_pids)
 {
 	for (size_t i = 0; i < NR_HANGING; i++) {
-		wait_init(&waits[i], ERRAND_TABLE, user);
-		errands_add(errands, &waits[i].errand);
+		wait_add(errands, &waits[i], ERRAND_TABLE, user);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, NR_HANGING), NR_HANGING);
@@ -292,59 +506,47 @@ static size_t tasks_max(void)
 }
 
 /* All that run and all that are left have room in the service, so that no user takes it from others. */
-TEST(test_as_many_children_as_there_can_be)
+ERRAND_TEST(test_as_many_children_as_there_can_be)
 {
-	struct errands *errands;
 	struct wait left[16][NR_HANGING], running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS];
 	size_t nr_left = 0, nr_users = 0, nr_running;
 	pid_t pids[64];
 
-	assert_int_equal(errands_new(&errands), 0);
-	/* One user has half of the places, and then his errands wait for what they have. */
-	while (user_hangs(errands, 1000, left[nr_users++], pids + nr_left, &nr_left))
-		assert_true(nr_left <= 15);
-	assert_int_equal(nr_left, 18);
-	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
-	for (size_t i = 0; i < NR_HANGING; i++)
-		errands_remove(errands, &left[nr_users - 1][i].errand);
-	nr_left = 16;
-	for (uint32_t user = 1001;
-	     user_hangs(errands, user, left[nr_users++], pids + nr_left, &nr_left); user++)
-		assert_true(nr_left <= 31);
-	assert_int_equal(nr_left, 34);
-	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
-	for (size_t i = 0; i < NR_HANGING; i++)
-		errands_remove(errands, &left[nr_users - 1][i].errand);
-	nr_left = 32;
+	/* One user has half of the places, others the rest; then errands wait for what they have. */
+	for (uint32_t user = 1000; nr_left < 32; user++) {
+		if (user_hangs(errands, user, left[nr_users++], pids + nr_left, &nr_left)) {
+			assert_true(nr_left <= 31);
+			user -= user == 1000;
+			continue;
+		}
+		assert_int_equal(nr_left, user == 1000 ? 18 : 34);
+		assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
+		waits_remove(errands, left[nr_users - 1], NR_HANGING);
+		nr_left -= 2;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
-		wait_init(&running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
-		errands_add(errands, &running[i].errand);
+		wait_add(errands, &running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
 	}
 	run_all(errands);
 	nr_running = count_running(running, ARRAY_SIZE(running));
 	assert_int_equal(nr_running, 23);
 	/* The daemon, and whoever checks its configuration before it is read again. */
 	assert_in_range(tasks_max(), 2 + nr_left + nr_running, 256);
-	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
-		errands_remove(errands, &running[i].errand);
+	waits_remove(errands, running, ARRAY_SIZE(running));
 	for (size_t i = 0; i < nr_left; i++)
 		kill(pids[i], SIGKILL);
-	errands_free(errands);
 }
 
 /* Where no child can be started, one errand at a time tries it, and each has its turn later. */
-TEST(test_no_child_can_be_started)
+ERRAND_TEST(test_no_child_can_be_started)
 {
-	struct errands *errands;
 	struct wait waits[12];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], i % 2 ? ERRAND_TABLE : ERRAND_OPEN, 1000 + (uint32_t)i);
 		waits[i].is_refused = true;
 		errands_add(errands, &waits[i].errand);
 	}
-	begun = 0;
 	errands_run(errands);
 	assert_int_equal(begun, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
@@ -355,9 +557,7 @@ TEST(test_no_child_can_be_started)
 		poll(NULL, 0, errands_patience_ms(errands));
 	run_all(errands);
 	assert_int_equal(count_running(waits, ARRAY_SIZE(waits)), 10);
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
-		errands_remove(errands, &waits[i].errand);
-	errands_free(errands);
+	waits_remove(errands, waits, ARRAY_SIZE(waits));
 }
 
 /* The soonest is the first; of those that are due together it is who came first. */
@@ -385,8 +585,7 @@ ERRAND_TEST(test_cancelled)
 	struct wait wait;
 	pid_t pid;
 
-	wait_init(&wait, ERRAND_TABLE, 0);
-	errands_add(errands, &wait.errand);
+	wait_add(errands, &wait, ERRAND_TABLE, 0);
 	errands_run(errands);
 	pid = wait.errand.child.pid;
 	errands_remove(errands, &wait.errand);

@@ -1,12 +1,103 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The flame graph: golden files, boxes within boxes, well-formed XML whatever the names, nothing
- * from outside. What the script does is tested in tests/readers.
+ * Charts, flame graphs and folded stacks: golden files, well-formed XML whatever the names, nothing
+ * active in charts, nothing from outside, all inside; lines that every reader splits at the same
+ * places. What the script of flame graphs does is tested in tests/readers.
  */
 #include "pictures.h"
 #include "stack_scenarios.h"
 
 #include "report/picture.h"
+
+/* Nothing that runs or loads. */
+static void passive_check(const char *text)
+{
+	static const char *const active[] = { "<script",        "href",   "url(",
+					      "@import",        "<image", "<use",
+					      "<foreignObject", "<!",     "<?" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(active); i++)
+		assert_null(strstr(text, active[i]));
+	/* The name of the format is the only address. */
+	assert_ptr_equal(strstr(text, "http"), strstr(text, "http://www.w3.org/2000/svg"));
+	assert_null(strstr(strstr(text, "http") + 4, "http"));
+}
+
+/* All x from 0 to the width, all y from 0 to the height. */
+static void bounds_check(const char *text)
+{
+	int width, height, value;
+
+	assert_int_equal(sscanf(strstr(text, "viewBox"), "viewBox=\"0 0 %d %d\"", &width, &height),
+			 2);
+	for (const char *at = text; (at = strpbrk(at, "xy")); at++) {
+		if (at[-1] == ' ' && (sscanf(at + 1, "=\"%d\"", &value) == 1 ||
+				      sscanf(at + 1, "%*1[12]=\"%d\"", &value) == 1))
+			assert_in_range(value, 0, *at == 'x' ? width : height);
+	}
+}
+
+TEST(test_sound)
+{
+	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM | GROUP_SYSCALL, GROUP_UNIT };
+
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+
+		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
+			const struct table_options options = { .keys = keys[j] };
+			__cleanup(freep) char *text = render(report_chart, snapshot, &options);
+
+			xml_check(text);
+			passive_check(text);
+			bounds_check(text);
+		}
+	}
+}
+
+/* At most 20 rows; what is left out is said. */
+BUILDER_TEST(test_many_rows)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	struct row row;
+
+	for (int nr = 0; nr < 50; nr++) {
+		row_init_for(&row, 1, ABI_I386, nr);
+		row_add_calls(&row, 1 + (uint64_t)nr, 1ULL << (nr / 2), 0, 0);
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	text = render(report_chart, snapshot, &plain);
+	xml_check(text);
+	bounds_check(text);
+	assert_int_equal(count_of(text, "<g>"), 20);
+	assert_int_equal(count_of(text, "class=\"range\""), 20);
+	assert_non_null(strstr(text, "; 30 others not shown."));
+}
+
+/* Every time from 0 to the largest finds a place. */
+TEST(test_extremes)
+{
+	static const uint64_t times[] = { 0, 1, 9, 10, 999999999, 1ULL << 42, UINT64_MAX / 4 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct builder *builder = builder_make();
+
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[i], 0, 0);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[0], 0, 0);
+		builder_take_untimed(builder, 1, ABI_OF_TESTS, "write", UINT64_MAX / 2);
+		snapshot = snapshot_take(builder);
+		text = render(report_chart, snapshot, &plain);
+		xml_check(text);
+		bounds_check(text);
+	}
+}
+
+/* --- flame graphs -------------------------------------------------------------------------------- */
 
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
@@ -48,6 +139,7 @@ STACKS_TEST(test_golden)
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
 	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
+	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
@@ -80,7 +172,7 @@ STACKS_TEST(test_self_contained)
 	assert_int_equal(count_of(text, "http://www.w3.org/1999/xhtml"), 1);
 }
 
-/* --- the layout --- */
+/* --- the layout ------------------------------------------------------------------------------- */
 
 /* Each box within the last one of the level below, and right of the last one of its own. */
 static void boxes_check(const struct flame *flame)
@@ -185,7 +277,76 @@ TEST(test_many)
 	assert_string_not_equal(calls, time);
 }
 
-STACKS_TEST(test_failing_stream)
+/* --- folded stacks ------------------------------------------------------------------------------- */
+
+STACKS_TEST(test_folded)
 {
-	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *calls = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	sample_write("stacks.folded", calls, strlen(calls));
+	golden_check("folded_calls", calls);
+	golden_render("folded_time", report_folded, snapshot, STACK_WEIGHT_TIME);
+	assert_full(report_folded, snapshot, STACK_WEIGHT_CALLS);
+	assert_string_equal(text, "");
+}
+
+/* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
+static const char *line_read(const char *line, uint64_t *sum)
+{
+	const char *end = strchr(line, '\n'), *blank = memchr(line, ' ', (size_t)(end - line));
+	uint64_t count;
+	int length;
+
+	assert_non_null(blank);
+	assert_int_equal(sscanf(blank, " %" SCNu64 "%n", &count, &length), 1);
+	assert_ptr_equal(blank + length, end);
+	assert_true(count > 0);
+	/* No name is empty. */
+	assert_int_not_equal(*line, ';');
+	for (const char *at = line; at < blank; at++)
+		assert_true((unsigned char)*at > ' ' &&
+			    (*at != ';' || (at[1] != ';' && at[1] != ' ')));
+	*sum += count;
+	return end + 1;
+}
+
+static uint64_t folded_sum(const struct snapshot *snapshot, enum stack_weight weight)
+{
+	__cleanup(freep) char *text = render(report_folded, snapshot, weight);
+	uint64_t sum = 0;
+
+	for (const char *line = text; *line;)
+		line = line_read(line, &sum);
+	return sum;
+}
+
+static void sums_check(const struct snapshot *snapshot)
+{
+	const struct row sum = snapshot_sum(snapshot);
+
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_CALLS), sum.calls);
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), sum.wall_ns);
+}
+
+STACKS_TEST(test_folded_sums)
+{
+	sums_check(snapshot);
+	/* Without any stack all calls are of others. */
+	snapshot->stacks = NULL;
+	sums_check(snapshot);
+}
+
+TEST(test_folded_hostile)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	sums_check(stacked.snapshot);
+	sample_write("hostile.folded", text, strlen(text));
+	golden_check("folded_hostile", text);
+	/* Blanks beyond ASCII. */
+	assert_all(!strstr(text, "\xc2\xa0"), !strstr(text, "\xe3\x80\x80"),
+		   strstr(text, "nb_sp_x_y"));
 }
