@@ -266,8 +266,8 @@ static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_
 }
 
 /*
- * The return of a fork in its child, which made no call itself. One that was found before its first
- * event may be such a child unless it slept; any other was answered so by seccomp or a tracer.
+ * The return of a fork in its child, which made no call itself. A thread that was found before its
+ * first event may be such a child unless it slept; for any other, seccomp or a tracer made the 0.
  */
 __noinline u32 exit_is_childs(u32 flags, s32 early_nr, u32 abi, s32 nr, s64 result)
 {
@@ -325,7 +325,7 @@ static __always_inline void call_take_stack(struct task_record *record, struct p
 	record->mark_cpu_ns = cpu_clock(record, &now);
 }
 
-/* What the end of a call will not show any more, taken at its start. */
+/* Takes the stack at the start of a call whose end will not show it any more. */
 static __always_inline void call_take_hidden_stack(struct task_record *record, struct pt_regs *regs)
 {
 	if (record->flags == RECORD_CALL_OPEN && !stacks_are_off() &&
@@ -371,7 +371,7 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 			record_follow_user(record);
 		return;
 	}
-	/* One that hides its caller had its stack taken at its start, if there was room. */
+	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
 	slot = slot_find(record, &call);

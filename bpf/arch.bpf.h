@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What differs between architectures: the ABI of a call, its number and arguments in the registers,
- * the few numbers whose pairing is special, and in which order other CPUs see what is stored. */
+/* Holds what differs between architectures: the ABI of a call, its number and arguments in the
+ * registers, the few numbers whose pairing is special, and in which order other CPUs see what is
+ * stored. */
 #pragma once
 
 #include "kernel_types.h"
@@ -89,7 +90,7 @@ static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
 }
 
-/* Of a native call. */
+/* Returns the third argument of a native call. */
 static __always_inline u64 regs_arg2(struct pt_regs *regs)
 {
 	return regs->dx;
@@ -133,9 +134,9 @@ static __always_inline bool regs_are_users(struct pt_regs *regs)
 }
 
 /*
- * For kernels before 5.15, which have no bpf_task_pt_regs(): they lie at the top of a task's stack,
- * below what FRED keeps there. What does not look like a program's registers is not believed, but for
- * all zeros: those of a program that the kernel starts, before its first.
+ * Replaces bpf_task_pt_regs() on kernels before 5.15: the registers lie at the top of a task's
+ * stack, below what FRED keeps there. Registers that do not look like a program's are not believed,
+ * except all zeros: a program that the kernel starts has none yet.
  */
 static __always_inline s32 stack_regs_nr(struct task_struct *task)
 {
@@ -154,7 +155,7 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 #define ARCH_HAS_TABLES false
 #define NATIVE_ABI      ABI_ARM64
 #define TIF_32BIT       22
-/* In pstate of a task that runs 32-bit code. */
+/* pstate has this bit in a task that runs 32-bit code. */
 #define PSR_MODE32      0x10
 
 enum mapping_call {
@@ -254,7 +255,7 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 
 #endif
 
-/* As on kernels before 5.15. */
+/* Makes a kernel look as if it were older than 5.15. */
 const volatile bool no_task_pt_regs = false;
 
 /* The number in the registers that a task's last entry into the kernel saved, or NR_NOT_KNOWN. */
@@ -297,7 +298,7 @@ static __always_inline bool call_makes_child(u16 abi, s32 nr)
 	return nr >= 0 && (nr == c->clone || nr == c->clone3 || nr == c->fork || nr == c->vfork);
 }
 
-/* At its end the registers are not those of its caller any more, or there is no end. */
+/* True for a call that ends with other registers than its caller's, or never ends. */
 static __always_inline bool call_hides_caller(u16 abi, s32 nr)
 {
 	const struct special_calls *c = special_calls(abi);

@@ -8,7 +8,8 @@
 /*
  * counting: set by user space from its start to its last read; outside of that nothing changes.
  * starting: processes that exist already are being asked about.
- * stacks_off, errnos_off: these cost too much now. What is left out is counted as such.
+ * stacks_off, errnos_off: these cost too much now. Calls without stack or errno are counted as
+ * such.
  */
 struct {
 	__u32 counting;

@@ -29,7 +29,7 @@ static __always_inline void event_send_cgroup(struct cgroup *cgroup, const char 
 		return;
 	event.id = BPF_CORE_READ(cgroup, kn, id);
 	length = bpf_probe_read_kernel_str(event.path, sizeof(event.path), path);
-	/* One that was cut would name another unit. */
+	/* A path that was cut would name another unit. */
 	if (length <= 0 || length >= CGROUP_PATH_SIZE)
 		return;
 	bpf_ringbuf_output(&events, &event, offsetof(struct cgroup_event, path) + length, 0);

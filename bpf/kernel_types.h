@@ -18,16 +18,16 @@ typedef __s64 s64;
 
 #define COMM_SIZE 16
 
-/* In task_struct.flags from before sched_process_exit on. */
+/* task_struct.flags has it from before sched_process_exit on. */
 #define PF_EXITING     0x00000004
 #define PF_KTHREAD     0x00200000
 /* Threads that the kernel runs inside a process; they make no system calls. */
 #define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000 /* since 6.4; another bit before */
 
-/* In task_struct.__state: asleep. Stopped, traced and runnable tasks have neither. */
+/* task_struct.__state has these in sleep. Stopped, traced and runnable tasks have neither. */
 #define TASK_SLEEPS        0x00000003
-/* In task_struct.jobctl: frozen by its cgroup, outside any call. */
+/* task_struct.jobctl has it in a task frozen by its cgroup, outside any call. */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

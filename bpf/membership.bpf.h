@@ -153,7 +153,7 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 {
 	for (int i = 0; i < PUBLISH_SPINS && ref; i++) {
 		if (*(volatile u32 *)&ref->flags & TASK_COUNTED)
-			/* What was stored before it is loaded after this. */
+			/* Loads after this see all that was stored before the flag. */
 			return ref_is_counted(ref);
 		bpf_ktime_get_ns();
 	}
@@ -185,7 +185,7 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 	return *index ? record_find(*index) : NULL;
 }
 
-/* Some process has left since this thread was last asked. One without a record asks each time. */
+/* Some process has left since this thread was last asked. Without a record, it asks each time. */
 static __always_inline bool leave_pending(const struct task_record *record,
 					  const struct task_ref *ref)
 {
@@ -344,9 +344,9 @@ static __always_inline void record_settle_outside(struct task_struct *task,
 }
 
 /*
- * Starts to count a thread that has existed for a while. One that sleeps with a number in its
- * registers is in that call. One that is stopped, frozen or waits for a CPU may be on its way out
- * of it: then it is in none, but a restart_syscall to come is that call going on.
+ * Starts to count a thread that has existed for a while. If it sleeps with a number in its
+ * registers, it is in that call. If it is stopped, frozen or waits for a CPU, it may be on its way
+ * out of it: then it is in none, but a restart_syscall to come is that call going on.
  */
 static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref, u32 inherited)
 {

@@ -100,7 +100,7 @@ static __always_inline void share_return(u32 share, enum pool_kind kind)
 	__sync_fetch_and_sub(share_used(share, kind), 1);
 }
 
-/* One that was never used, or 0. */
+/* Returns an index that was never used, or 0. */
 static __always_inline u32 pool_take_unused(struct pool *pool)
 {
 	u32 index;

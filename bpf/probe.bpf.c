@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Programs that do nothing: whether attaching works here, and what the kernel itself takes for it. */
+/* Programs that do nothing show whether attaching works here, and what the kernel takes for it. */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

@@ -79,7 +79,7 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	found = task_ref_find(task);
 	if (lookups_can_fail && !found && task_may_count(task) && lookups_fail(task))
 		loss_add(LOSS_LOOKUP_BUSY);
-	/* In this order: whoever makes it counted has given it its record before. */
+	/* The order matters: a task gets its record before it is marked as counted. */
 	if (!found || !ref_is_counted(found))
 		return NULL;
 	*ref = found;

@@ -17,7 +17,7 @@ const volatile __u32 nr_selectors = 0;
 /* Only tasks that our own pid namespace knows are chosen, and by the pids that it gives them. */
 const volatile __u32 pidns_inum = 0; /* 0: the initial one */
 
-/* One of the selectors asks for the user. */
+/* Tells whether any selector asks for the user. */
 const volatile bool selects_user = false;
 
 struct {

@@ -274,7 +274,7 @@ static __always_inline u32 slot_start_foreign(struct task_record *record,
 	}
 	/* A tally is its owner's. */
 	slot->share = record->share;
-	/* Whoever frees the slot finds its key by this tally. */
+	/* The slot's key is found by this tally when it is freed. */
 	if ((key->has_arg0 && !tally_start(slot, TALLY_ARG0, key->arg0)) ||
 	    bpf_map_update_elem(&foreign_slots, key, &index, BPF_NOEXIST)) {
 		slot_drop_tally(slot);
@@ -314,7 +314,7 @@ LOOKED_AT_ONCE u32 slot_find_foreign(struct task_record *record, const struct ca
 	return index;
 }
 
-/* As slot_find_foreign(), of a native call that has no ordinal yet: it gets one while there are some. */
+/* Works like slot_find_foreign() for a native call, which gets an ordinal while there are some. */
 LOOKED_AT_ONCE u32 slot_start_indexed(struct task_record *record, const struct call *call)
 {
 	u32 ordinal, index;

@@ -49,7 +49,7 @@ struct {
 	__type(value, u32);
 } returned_stacks SEC(".maps");
 
-/* Never reused, so that what a cache holds for a layout stays right. */
+/* No number is reused, so that what a cache holds for a layout stays right. */
 struct {
 	__u32 last;
 } layouts __attribute__((aligned(64))) SEC(".data.layouts");
@@ -157,7 +157,7 @@ static __always_inline u64 process_identify(struct task_struct *task, struct sta
 	return leader->start_boottime ^ ret->stack_start << 8 ^ (u64)task->tgid << 40;
 }
 
-/* Who shares the memory without being a thread maps what nobody here hears of. */
+/* A task that shares the memory without being a thread maps files without our hearing of it. */
 static __always_inline bool memory_is_shared(struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
@@ -206,7 +206,7 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 	return stack_send(walk, id, kernel) ? id : 0;
 }
 
-/* Of a call that has none. */
+/* Returns the id for a call without a stack, 0 if there is no room for another. */
 static __noinline u64 stack_none(u32 use, enum stack_end end)
 {
 	struct walk *walk = walk_start(use, 0);
@@ -289,7 +289,7 @@ static __noinline struct stack_entry *stack_entry_find(struct call_slot *slot, u
 	return bpf_map_lookup_elem(&stack_entries, &index);
 }
 
-/* What a call adds to the entry of its stack. */
+/* A call adds these to the entry of its stack. */
 struct stack_sums {
 	u64 wall_ns, off_ns, runq_ns;
 	bool error;

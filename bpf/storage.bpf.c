@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Does the kernel take a program that keeps something with each task, and swaps it in one step? */
+/*
+ * Tests whether the kernel takes a program that keeps something with each task, and swaps it in one
+ * step.
+ */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 

@@ -11,7 +11,7 @@
 #include "bpftruss/abi.h"
 #include "losses.bpf.h"
 
-/* What a task loses when it is counted no more. */
+/* A task loses these flags when it is counted no more. */
 #define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
 
 struct {
@@ -69,7 +69,7 @@ static __always_inline struct task_ref *task_ref_create(struct task_struct *task
 	return bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* Whatever was stored before the task was counted can be read after this. */
+/* All that was stored before the task was counted can be read after this. */
 static __always_inline bool ref_is_counted(struct task_ref *ref)
 {
 	return __sync_fetch_and_or(&ref->flags, 0) & TASK_COUNTED;
@@ -99,7 +99,7 @@ static __always_inline bool ref_end(struct task_ref *ref)
 	return __sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED;
 }
 
-/* By a selector, for now. */
+/* True if a selector has chosen it, for now. */
 static __always_inline bool ref_is_chosen(struct task_ref *ref)
 {
 	return ref->flags & TASK_CHOSEN;

@@ -261,7 +261,7 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_
 	return 0;
 }
 
-/* Not only while counting: it may be the first cgroup of a process that comes to be counted. */
+/* Runs outside of counting, too: it may be the first cgroup of a process to be counted. */
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_cgroup_made, struct cgroup *cgroup, const char *path)
 {
@@ -376,7 +376,7 @@ LOOKED_AT_ONCE int given_take_back(u32 i)
 	return 0;
 }
 
-/* Never attached: user space runs it, to give back many elements at once. */
+/* User space runs it without attaching it, to give back many elements at once. */
 SEC("raw_tp")
 int take_back(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -10,14 +10,14 @@
 #include <bpf/bpf_helpers.h>
 #include "unwind_tables.bpf.h"
 
-/* Of stack memory, copied at once: reading word by word would cost several times as much. */
+/* Stack memory is copied in windows: reading word by word would cost several times as much. */
 #define WINDOW_WORDS 512
 #define WINDOW_SIZE  (WINDOW_WORDS * 8)
 
 /* No frame is larger where only the frame pointer says so. */
 #define MAX_FRAME_SIZE (1ULL << 20)
 
-/* In the ucontext of a signal frame on x86-64 (struct sigcontext_64, after 40 bytes). */
+/* Offsets in the ucontext of a signal frame on x86-64 (struct sigcontext_64, after 40 bytes). */
 #define UCONTEXT_RBP 120
 #define UCONTEXT_RSP 160
 #define UCONTEXT_RIP 168
@@ -71,7 +71,7 @@ static __always_inline struct walk *walk_start(u32 use, u64 seed)
 	return walk;
 }
 
-/* As much as there is: reading beyond it costs as much as all the rest of a walk. */
+/* Stays within the stack: reading beyond it costs as much as all the rest of a walk. */
 static __always_inline u32 window_fits(const struct walk *walk, u64 address)
 {
 	u64 left = walk->stack.high - address;
@@ -251,8 +251,9 @@ static __always_inline long walk_by_table(struct walk *walk, const struct unwind
 }
 
 /*
- * What to add to the frame of the code that was asked about. A handler returns to the beginning of
- * its signal frame's code, which did not call it: the byte before belongs to something else.
+ * Returns the flags to add to the frame of the code that was asked about. A handler returns to the
+ * beginning of its signal frame's code, which did not call it: the byte before belongs to something
+ * else.
  */
 static __always_inline u64 frame_flags(u32 at, bool exact, u8 cfa)
 {

@@ -77,7 +77,7 @@ struct {
 	__uint(max_entries, 4 * 1024 * 1024);
 } stack_events SEC(".maps");
 
-/* What code at an address says; a frame without its flags, of the address that was asked for. */
+/* Answers for the code at an address; frame is the address that was asked for, without flags. */
 struct unwind_answer {
 	u64 frame;
 	struct unwind_rule rule;
@@ -92,7 +92,7 @@ struct unwind_cached {
 	u32 pad;
 };
 
-/* As large as a value of a per-CPU map may be. Entries 2n and 2n + 1 take turns. */
+/* The cache is as large as a value of a per-CPU map may be. Entries 2n and 2n + 1 take turns. */
 #define CACHE_ENTRIES 1024
 
 struct unwind_cache {
@@ -368,7 +368,7 @@ static __noinline int file_rule(const struct unwind_file *file, u64 address,
 	return 0;
 }
 
-/* What the table of a mapping's file says. */
+/* Asks the table of a mapping's file. */
 static __noinline int mapping_ask(const struct mapping *mapping, u64 pc,
 				  struct unwind_answer *answer)
 {
@@ -388,7 +388,7 @@ static __noinline int mapping_ask(const struct mapping *mapping, u64 pc,
 	return file_rule(file, offset + file->load_offset, &answer->rule);
 }
 
-/* As unwind_row_rule(), looked at once by the verifier. */
+/* Does unwind_find() without the cache; the verifier looks at it once, as at unwind_row_rule(). */
 LOOKED_AT_ONCE int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 {
 	struct mapping mapping = {};

@@ -68,7 +68,7 @@ def mirror(distribution=DEBIAN, release=""):
 
 
 def debootstrap_mirror(release):
-    """What debootstrap would use: its scripts know that of Ubuntu's releases."""
+    """Returns the mirror that debootstrap would use: its scripts know that of Ubuntu's releases."""
     script = "/usr/share/debootstrap/scripts/" + release
     if not os.path.isfile(script):
         return ""
@@ -96,7 +96,7 @@ def keyring(distribution):
 
 
 class Suite:
-    """What apt knows of one suite, apart from what this machine has installed: ubuntu/jammy."""
+    """Holds what apt knows of a suite, apart from what this machine has installed: ubuntu/jammy."""
 
     def __init__(self, place, arch="amd64"):
         self.name = place.rpartition("/")[2]
@@ -158,7 +158,7 @@ class Suite:
         names = self.apt("apt-cache", "search", "--names-only", shape).stdout.splitlines()
         names = [line.split()[0] for line in names]
         names = [n for n in names if n.startswith("linux-binary")] or names
-        # Not those that only depend on the present one.
+        # Packages that only depend on the present one do not count.
         names = [n for n in names if n not in (f"linux-image-{kernel}-{self.arch}",)]
         if not names:
             raise Skip(f"suite {self.name} has no kernel {kernel}")
@@ -244,7 +244,7 @@ def kernel_image(suites, kernel):
 
 # --- other architectures -------------------------------------------------------------------------
 
-# What bpftruss is linked with, and what live tests run; of 32-bit Arm, the numbers of its calls.
+# bpftruss links and live tests run these; 32-bit Arm only gives the numbers of its calls.
 SYSROOT_PACKAGES = {
     "arm64": "libbpf-dev libelf-dev libdw-dev libcap-dev libinih-dev libjansson-dev libmicrohttpd-dev "
     "libseccomp-dev libncurses-dev libsqlite3-dev libiberty-dev zlib1g-dev libc6-dev libgcc-12-dev "

@@ -11,7 +11,7 @@ import sysconfig
 
 from debian_kernels import TOP, Skip, archive_make
 
-# Of the standard library, what no test imports and much of its size is.
+# No test imports these parts of the standard library, which are much of its size.
 LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3",
     "pydoc_data", "config-*", "dist-packages", "site-packages", "distutils",

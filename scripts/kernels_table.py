@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/internals/KERNELS.md: what the tests of each kernel came to. What stands below KEPT is left alone."""
+"""
+Writes to docs/internals/KERNELS.md what kernels' tests came to. Text below KEPT is left alone.
+"""
 
 import os
 import re
@@ -46,7 +48,7 @@ def group_of(classname):
 
 
 class Column:
-    """What one kernel came to."""
+    """Counts what the tests of one kernel came to."""
 
     def __init__(self, version, preempts="-"):
         self.version = version

@@ -40,7 +40,7 @@ enum syscall_abi {
 /* The latencies of most calls are within three octaves or four: one line of a histogram or two. */
 #define LINES_PER_ROW 2
 
-/* One in so many rows may be of another ABI, or of an unknown number. */
+/* At most one row in this many may be of another ABI, or of an unknown number. */
 #define ROWS_PER_FOREIGN 5
 
 /*
@@ -83,7 +83,7 @@ enum cost_kind {
 /* One run in 2^COST_SAMPLE_SHIFT is in the sample. */
 #define COST_SAMPLE_SHIFT 10
 
-/* On each CPU, for each kind. */
+/* Every CPU has one of each kind. */
 struct cost_sample {
 	__u64 ns; /* sum over the sampled runs */
 	__u64 runs;
@@ -106,7 +106,7 @@ enum record_flag {
 
 /*
  * In clock of a record: the thread is off the CPU, and the other bits are its CPU clock. Without it
- * they are CLOCK_MONOTONIC minus the CPU clock. One word, so that whoever reads it needs no other.
+ * they are CLOCK_MONOTONIC minus the CPU clock. It is one word so that a reader needs no other.
  */
 #define CLOCK_STOPPED (1ULL << 63)
 
@@ -137,7 +137,7 @@ struct stack_bounds {
 	__u64 low, high;
 };
 
-/* One task (thread). The first 64 bytes are all that a call or a context switch touches. */
+/* Describes one task (thread). A call or a context switch only touches the first 64 bytes. */
 struct task_record {
 	__u64 enter_ns;       /* CLOCK_MONOTONIC start of the open call */
 	__u64 mark_cpu_ns;    /* the task's CPU clock at its last enter or exit */
@@ -194,8 +194,8 @@ struct task_record {
 #define HIST_LINES        ((HIST_BUCKETS + HIST_LINE_BUCKETS - 1) / HIST_LINE_BUCKETS)
 
 /*
- * What one task did with one system call. "Ended" here is every way a call can end; the timed ones
- * are those whose enter and exit were both seen: sum(buckets) = timed = calls - untimed -
+ * Counts what one task did with one system call. "Ended" here is every way a call can end; timed
+ * calls are those whose enter and exit were both seen: sum(buckets) = timed = calls - untimed -
  * no_return.
  */
 struct call_slot {
@@ -340,14 +340,14 @@ enum task_flag {
 	TASK_CLAIMED = 1 << 6,    /* somebody is making its record */
 };
 
-/* What the ring buffer carries: only what wakes user space, never one event a call. */
+/* The ring buffer carries these: only events that wake user space, never one per call. */
 enum event_kind {
 	EVENT_TASK_ENDED,     /* the state itself is in records and counters */
 	EVENT_PROCESS_JOINED, /* so is this */
 	EVENT_CGROUP_MADE, /* struct cgroup_event: it may be gone before anybody asks for its name */
 };
 
-/* Of a task that has ended, or of a process that has joined. */
+/* Tells of a task that has ended, or of a process that has joined. */
 struct task_event {
 	__u32 kind;   /* enum event_kind */
 	__u32 record; /* that has ended, 0 when there was none: a hint where to look first */
@@ -363,7 +363,7 @@ struct cgroup_event {
 	char path[CGROUP_PATH_SIZE]; /* from the root; sent up to its NUL */
 };
 
-/* What a process must be like to be counted; one that matches any selector is. */
+/* A selector tells which processes are counted; a process that matches any of them is. */
 enum selector_kind {
 	SELECT_ALL = 0,
 	SELECT_COMM = 1,

@@ -50,8 +50,8 @@ enum stack_end {
 struct process_id {
 	__u32 pid; /* in the reader's namespace */
 	/*
-	 * Of its code: another number when any was mapped elsewhere or anew. What is mapped now was mapped
-	 * when a stack was taken if this is the same. 0: unknown.
+	 * Changes when any code is mapped elsewhere or anew. The mappings of now are those of a
+	 * stack if this is the same. 0: unknown.
 	 */
 	__u32 layout;
 	__u64 started_ns;  /* CLOCK_BOOTTIME of its start */
@@ -173,8 +173,8 @@ struct inode_key {
 struct inode_file {
 	__u32 number;
 	/*
-	 * FILE_ASKED: user space knows that a table is wanted. What it cannot open is to be asked for
-	 * again: 0, or the second of CLOCK_MONOTONIC from which on.
+	 * FILE_ASKED: user space knows that a table is wanted. A file that it cannot open is asked
+	 * for again: 0, or from which second of CLOCK_MONOTONIC on.
 	 */
 	__u32 asked;
 };

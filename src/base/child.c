@@ -22,7 +22,7 @@ void child_become(const char *program, char *const *argv, char *const *environme
 	sigset_t none;
 
 	for (int number = 1; number < NSIG; number++) {
-		/* None that came for us is left to end it. */
+		/* A signal that was sent to us must not end the program. */
 		signal(number, SIG_IGN);
 		signal(number, SIG_DFL);
 	}
@@ -133,7 +133,7 @@ void copy_answer_done(struct copy_answer *answer)
 	answer->nr_fds = 0;
 }
 
-/* Those that nobody needs would be kept open, and be in use, for as long as it takes. */
+/* Closes what the copy does not need: it would stay open, and in use, as long as the copy runs. */
 static void others_close(int socket, const int *fds, size_t nr)
 {
 	int last = STDERR_FILENO, next;
@@ -248,7 +248,7 @@ int copy_finish(struct child *copy, struct copy_answer *ret)
 	int status = child_reap(copy);
 	int err = answer_take(copy->output, ret);
 
-	/* One that has answered may have hung later, in closing what it had opened. */
+	/* A copy that has answered may have hung later, in closing what it had opened. */
 	if (err == -EPROTO && status < 0)
 		err = status;
 	child_done(copy);

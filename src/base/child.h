@@ -22,7 +22,9 @@ struct child {
 
 #define NO_CHILD (struct child){ .pidfd = -1, .output = -1 }
 
-/* In a process that fork() has made: becomes a program, without our signals. Returns if that fails. */
+/*
+ * Becomes a program in a process that fork() has made, without our signals. Returns if that fails.
+ */
 void child_become(const char *program, char *const *argv, char *const *environment);
 
 /* Makes a child of a process that fork() has made. */
@@ -74,8 +76,8 @@ void copy_answer_done(struct copy_answer *answer);
 typedef int (*copy_function)(void *closure, struct copy_answer *ret);
 
 /*
- * Starts a copy, which is to be watched, and stopped when it is overdue. Of our descriptors it has those
- * that are named, and 0 to 2. 0 or -errno.
+ * Starts a copy, which is to be watched, and stopped when it is overdue. It has those of our
+ * descriptors that are named, and 0 to 2. Returns 0 or -errno.
  */
 int copy_start(copy_function function, void *closure, const int *fds, size_t nr_fds,
 	       struct child *ret);

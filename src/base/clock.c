@@ -164,7 +164,7 @@ static struct tm local_day(int64_t now_ns, int days_before)
 	day.tm_year = now.tm_year;
 	day.tm_mon = now.tm_mon;
 	day.tm_mday = now.tm_mday - days_before;
-	/* In UTC, which has every day and hour, to get over the first of a month. */
+	/* UTC has every day and hour: this gets over the first of a month. */
 	timegm(&day);
 	return day;
 }

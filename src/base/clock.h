@@ -35,7 +35,9 @@ void clock_rfc3339(int64_t real_ns, char *buf, size_t size);
 
 #define CLOCK_LOCAL_SIZE 32
 
-/* For people: date, blank, time in the local time zone, 2026-01-31 23:59:59, rounded down. */
+/*
+ * Writes for people: date, blank, time in the local time zone, 2026-01-31 23:59:59, rounded down.
+ */
 void clock_local(int64_t real_ns, char *buf, size_t size);
 
 /* Occasions that are left out at most. */

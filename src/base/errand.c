@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-/* To start a process takes its time: no more of a kind before others have their turn. */
+/* Starting a process takes time: only so many of a kind start before others have their turn. */
 #define MAX_STARTS 2
 
 /* No process could be started: the next is when there may be fewer, or more memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ownership of locals: cleanup attributes and hand-over; arrays and trees that grow. Whoever includes it
- * has the C library's everyday headers as well: errors, integers, memory, trees, strings, streams and
+ * Ownership of locals: cleanup attributes and hand-over; arrays and trees that grow. It also
+ * includes the C library's everyday headers: errors, integers, memory, trees, strings, streams and
  * descriptors.
  */
 #pragma once

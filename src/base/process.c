@@ -112,7 +112,7 @@ static bool line_parse(const char *line, struct code_mapping *ret)
 	return true;
 }
 
-/* Without what the kernel adds to the path of a file that is gone. */
+/* Leaves out what the kernel adds to the path of a file that is gone. */
 static void name_parse(char *line, struct code_mapping_name *ret)
 {
 	static const char gone[] = " (deleted)";
@@ -261,7 +261,7 @@ int regular_file_read(int root_fd, const char *path, int flags, uint64_t max_byt
 	return 0;
 }
 
-/* Whoever may put a file there by a mount of his own learns no secret of root's by it. */
+/* A user who can put a file there by a mount of their own must not learn root's secrets. */
 static bool file_is_trusted(const struct stat *status, uid_t user)
 {
 	if (status->st_mode & S_IWOTH)

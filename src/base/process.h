@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What others control: /proc of a process, which is read through one descriptor of its folder, and files
- * at their paths.
+ * Reads what others control: /proc of a process, through one descriptor of its folder, and files at
+ * their paths.
  */
 #pragma once
 

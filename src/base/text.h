@@ -66,7 +66,7 @@ static inline const char *plural(uint64_t count)
 /* Writes a duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
 void format_age(uint64_t ns, char *buf, size_t size);
 
-/* One unit for a whole column of times: chosen from its largest value, named in its title. */
+/* Gives a whole column of times one unit: chosen from its largest value, named in its title. */
 struct time_scale {
 	const char *unit; /* "us" */
 	uint64_t unit_ns;
@@ -110,14 +110,14 @@ char *text_visible(const char *text);
 void text_escape_name(const char *bytes, size_t size, char *out);
 
 /*
- * Writes bytes, up to a NUL or length, as printable ASCII: each other byte becomes \xNN. What does
- * not fit is left out.
+ * Writes bytes, up to a NUL or length, as printable ASCII: each other byte becomes \xNN. Bytes that
+ * do not fit are left out.
  */
 void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size);
 
 /*
- * Undoes in place the escapes that JSON has for bytes that are no UTF-8. What somebody wrote as \xNN
- * himself cannot be told from those and becomes a byte, too, unless that would be escaped
+ * Undoes in place the escapes that JSON has for bytes that are no UTF-8. An \xNN that was written
+ * as such cannot be told from those and becomes a byte, too, unless that would be escaped
  * differently: so JSON always has the result as the same text again.
  */
 void text_unescape(char *text);

@@ -4,10 +4,10 @@
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 
-/* What "now" is: long enough to have some calls in it. */
+/* "now" is the last minute: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)
 
-/* Whom to ask for one side: the history, what is new, or a baseline. */
+/* Chooses what to ask the daemon for: a span of the history, the latest counts, or a baseline. */
 static int url_of(const char *text, struct ipc_url *url, bool *is_baseline, struct diag *d)
 {
 	int64_t now = clock_real_ns(), from = 0, to = 0;
@@ -47,7 +47,7 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 		return err;
 	ask_add_targets(&url, o);
 	err = ask(o, "GET", &url, &reply, &why);
-	/* What is neither of all may be a baseline, or a mistyped file. */
+	/* A text that is none of these may be a baseline, or a mistyped file. */
 	if (err == -ENODATA && is_baseline)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"\"%.100s\" is neither a file nor a span, and %.300s", text,

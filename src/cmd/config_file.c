@@ -31,7 +31,7 @@ static char *line_skipped(struct parse *parse, char *buf, const char *sentence)
 	return buf;
 }
 
-/* As fgets(), but counting; what is too long for inih's buffer would come as two lines. */
+/* Works like fgets(), but counts lines; a line too long for inih's buffer would come as two. */
 static char *next_line(char *buf, int size, void *stream)
 {
 	struct parse *parse = stream;
@@ -99,7 +99,7 @@ static int file_read(struct options *o, const char *path, int *errors, struct di
 	if (!file)
 		return diag_set(d, DIAG_USAGE, errno, "cannot read %s: %s", path, strerror(errno));
 	bad = ini_parse_stream(next_line, &parse, handle_key, &parse);
-	/* What inih itself did not understand. */
+	/* Tells of the first line that inih itself did not understand. */
 	if (bad > 0)
 		complain(&parse, bad, "this is neither [section], key = value nor a # comment");
 	if (ferror(file))

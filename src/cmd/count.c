@@ -88,14 +88,14 @@ static int wait_for_names(struct run *run, const struct options *o, struct diag 
 
 	if (!o->collector.stacks)
 		return 0;
-	/* Whoever has asked twice for the end gets it. */
+	/* A user who has asked twice for the end gets it. */
 	err = session_wait_names(&run->session, run->session.impatient ? 0 : limit_ns, d);
 	if (!err)
 		print_unnamed(run);
 	return err;
 }
 
-/* What the next report covers: all so far, or what came since the last interval. */
+/* Makes the next report: of all so far, or of what came since the last interval. */
 static int next_report(struct run *run, const struct options *o, enum session_event event,
 		       struct diag *d)
 {

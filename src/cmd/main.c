@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses the verb, runs it, and tells the user of an error. What is no verb is the truss face. */
+/* Chooses the verb, runs it, and reports errors. Without a verb, it runs the truss face. */
 #include <fcntl.h>
 
 #include "cmd/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads options: the argument of each as its kind wants it, into the member it is for. What getopt
- * wants, --help and the words of completion come from the same table.
+ * Reads options: the argument of each as its kind wants it, into the member it is for. getopt,
+ * --help and completion use the same table.
  */
 #include <ctype.h>
 #include <getopt.h>
@@ -243,7 +243,7 @@ static const struct kind {
 	int (*set)(const struct setting *s);
 	const char *arg; /* in --help; NULL: it takes none */
 	/*
-	 * What completes the argument: "word" (one of the words), "list" (some, with commas),
+	 * Tells what completes the argument: "word" (one of the words), "list" (some, with commas),
 	 * "file" (or one of the words), "name" (of what the option is called); NULL: nothing.
 	 */
 	const char *hint;

@@ -27,7 +27,7 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 					     [METRICS_BY_COMM] = "comm",
 					     [METRICS_BY_PID] = "pid" };
 
-/* For completion only. */
+/* Only completion uses these. */
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
@@ -39,7 +39,7 @@ const struct option_def option_defs[] = {
 	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
 	  "count system calls; print one table at the end" },
 
-	/* Which part of the past. */
+	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
 	  "only what happened since: a span, boot, a saved snapshot", .arg = "10m|BOOT|FILE",
 	  WORDS(since_words) },

@@ -28,7 +28,7 @@ static void collector_complete(struct options *o)
 	struct collector_options *c = &o->collector;
 	const char *const *files = o->output.side_files;
 
-	/* Whoever else is named is one of all. */
+	/* Any other target is one of all. */
 	if (targets->all) {
 		targets->selectors[0] = (struct target_selector){ SELECT_ALL, NULL };
 		targets->nr_selectors = 1;
@@ -84,7 +84,7 @@ static int report_check(const struct options *o, struct diag *d)
 
 	if (err)
 		return err;
-	/* Whoever writes "--stacks time" would run the program time. */
+	/* "--stacks time" would run the program time. */
 	if (!strcmp(word, "time") || !strcmp(word, "calls"))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"--stacks=%s is written with an equals sign (a program of that "

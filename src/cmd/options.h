@@ -71,7 +71,7 @@ struct targets {
 	bool all; /* options_complete() makes a selector of it */
 };
 
-/* What goes with a report. */
+/* Holds the options of a report. */
 struct output_options {
 	struct column_list columns;           /* --columns */
 	struct syscall_set *waiting;          /* owned */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What verbs that report have in common: where a report goes and in which form, and how a daemon is
- * asked for one.
+ * Serves the verbs that report: where a report goes and in which form, and how a daemon is asked
+ * for one.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_n
 /* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
 void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
-/* One question. Returns 0 or -errno with d filled. */
+/* Asks one question. Returns 0 or -errno with d filled. */
 int ask(const struct options *options, const char *method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d);
 
@@ -49,7 +49,7 @@ struct asked_snapshot {
 
 void asked_snapshot_done(struct asked_snapshot *asked);
 
-/* From a file that somebody saved. */
+/* Loads a file that somebody saved. */
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
 
 /* --- writing ----------------------------------------------------------------------------------- */

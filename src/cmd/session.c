@@ -20,7 +20,7 @@
 
 /* --- the command -------------------------------------------------------------------------------- */
 
-/* As execvp() would, but here, so that failed tries are not counted as the command's. */
+/* Searches as execvp() would, but here, so that failed tries are not counted as the command's. */
 static int command_find(const char *name, char *path, size_t size, struct diag *d)
 {
 	const char *dirs = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
@@ -69,7 +69,9 @@ static void command_child(const struct command *command, int parent, const char 
 	_exit(127);
 }
 
-/* Not to be run here: as code that some process has mapped, it is known before its first call. */
+/*
+ * Maps a program without running it: code that a process has mapped is known before its first call.
+ */
 static void *program_map(const char *path)
 {
 	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
@@ -153,7 +155,7 @@ static void command_done(struct command *command)
 
 /* --- the session -------------------------------------------------------------------------------- */
 
-/* One that whoever started us has set to be ignored stays so: nohup, or a shell's background. */
+/* Adds the signal unless it was ignored when we started, as by nohup or a shell's background. */
 static void add_unless_ignored(sigset_t *set, int number)
 {
 	struct sigaction action;

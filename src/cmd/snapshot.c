@@ -33,7 +33,7 @@ static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 	return 0;
 }
 
-/* On stderr, as -c tells what it counts: reports do not say when. */
+/* Prints on stderr, as -c tells what it counts: reports do not say when. */
 static void print_span(int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns)
 {
 	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
@@ -76,7 +76,7 @@ static int print_whole(struct output *output, const struct options *o,
 	return output_report(output, o, asked.snapshot, d);
 }
 
-/* Who wants files besides the report gets the snapshot, and makes both of it. */
+/* Fetches the snapshot if files are wanted besides the report, and makes both of it. */
 static int snapshot_run(const struct options *o, struct diag *d)
 {
 	struct output output __cleanup(output_done) = { 0 };

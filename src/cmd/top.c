@@ -20,7 +20,7 @@ static void run_done(struct run *run)
 	session_done(&run->session);
 }
 
-/* One reading: from here on the next interval counts. */
+/* Takes one reading: the next interval begins here. */
 static int take_interval(struct run *run, struct diag *d)
 {
 	struct snapshot *later __cleanup(snapshot_freep) = NULL;

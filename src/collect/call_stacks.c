@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps stacks on their way from the ring buffer to the table. Those of the kernel have their names at
- * once; of those of users the names (stacks/names.h) take over the rest.
+ * Keeps stacks on their way from the ring buffer to the table. Kernel stacks have their names at
+ * once; for user stacks the names (stacks/names.h) take over the rest.
  */
 #include "collect/call_stacks.h"
 
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "collect/code_files.h"
 
-/* For tables before counting begins. */
+/* Tables have this long before counting begins. */
 #define START_NS (10 * NS_PER_SEC)
 
 /* A file is learned from one process that has it mapped: if that ends, then from another one. */
@@ -41,7 +41,7 @@ struct call_stacks {
 	struct names *names;
 	struct kernel_code kernel;
 	struct stack_table *table;
-	/* What came last; an event for which there is no memory is lost: its stack has no frames. */
+	/* The last events; one for which there is no memory is lost: its stack has no frames. */
 	struct stack_event *stacks;
 	struct pending_event *mappings;
 	size_t nr_stacks, nr_mappings;
@@ -57,7 +57,7 @@ static int pending_event_add(struct call_stacks *stacks, const struct pending_ev
 	return 0;
 }
 
-/* The first word tells the two kinds apart. Of a stack there are no more frames than it has. */
+/* The first word tells the two kinds apart. A stack's event has no more frames than the stack. */
 static int take_event(void *closure, void *data, size_t size)
 {
 	struct call_stacks *stacks = closure;
@@ -122,7 +122,7 @@ static const struct kernel_symbol *kernel_code_find(struct kernel_code *code, ui
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Where frames get their names. */
+/* Opens what frames get their names from. */
 static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 		      const struct collector_options *options)
 {
@@ -203,7 +203,7 @@ const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* What takes the stack stands on it: the switch, and the tracepoint's own functions. */
+/* The functions that take the stack stand on it: the switch, and the tracepoint's own. */
 static bool frame_is_of_switch(const struct stack_frame *frame)
 {
 	static const char *const begins[] = { "bpf_", "__bpf_", "__traceiter_", "trace_" };
@@ -243,7 +243,9 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	return stack_table_put(stacks->table, &stack);
 }
 
-/* In the order in which they came: those of the kernel before those that they stand on. */
+/*
+ * Learns them in the order in which they came: those of the kernel before those that they stand on.
+ */
 static int learn_fresh(struct call_stacks *stacks)
 {
 	int err = 0;
@@ -289,7 +291,7 @@ int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
 		int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
 
-		/* What is mapped and not asked for. */
+		/* The kernel lists mapped files that are not asked for yet. */
 		err = fd < 0 ? -errno : 0;
 		while (!err && read(fd, &event, sizeof(event)) == sizeof(event))
 			err = pending_event_add(stacks, &event);

@@ -35,7 +35,7 @@ int call_stacks_follow(struct call_stacks *stacks);
 /* How long at most until that is due: milliseconds as poll() takes them, -1 for ever. */
 int call_stacks_patience_ms(const struct call_stacks *stacks);
 
-/* Those that name its frames. */
+/* Returns the names that it gives to frames. */
 struct names *call_stacks_names(const struct call_stacks *stacks);
 
 /* How many files have been looked at so far, and the kernel memory that their rows take. */

@@ -80,7 +80,7 @@ uint64_t cgroup_memory_limit(void)
 	own_cgroup(path, sizeof(path));
 	if (cgroup_mount(mount, sizeof(mount)) || !*mount)
 		return least;
-	/* What is the root of a namespace may have a limit, too. */
+	/* The root of a namespace may have a limit, too. */
 	do {
 		FILE *file __cleanup(fclosep) = NULL;
 
@@ -95,7 +95,7 @@ uint64_t cgroup_memory_limit(void)
 	return least;
 }
 
-/* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
+/* Visits one cgroup; path is from the root of the tree. Returns 0, or what ends the walk. */
 typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
 
 struct walk {
@@ -115,7 +115,9 @@ static int want_of(int err)
 	return err == EMFILE || err == ENFILE || err == ENOMEM ? -err : 0;
 }
 
-/* One cgroup and all below it. Its file system tells id and type with the name: nothing is stat'ed. */
+/*
+ * Walks a cgroup and all below. Its file system tells id and type with the name: none is stat'ed.
+ */
 static int walk_below(int parent, const char *name, char *path, size_t length,
 		      const struct walk *walk)
 {

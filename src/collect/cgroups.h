@@ -38,7 +38,7 @@ struct cgroup_names {
 /* Learns all that exist now, as far as there are descriptors for it. 0 or -ENOMEM. */
 int cgroup_names_learn(struct cgroup_names *names);
 
-/* One was made; without memory it is looked for later. */
+/* Notes that one was made; without memory it is looked for later. */
 void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path);
 
 bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-/* To open a file whose process is gone each time, or has something else mapped, before a pause. */
+/* Each try finds the process gone, or something else mapped; after so many there is a pause. */
 #define MAX_TRIES 16
 #define RETRY_S   1
 
@@ -29,7 +29,7 @@
 /* A file that takes too long to read, or finds no room, is put off so often at most. */
 #define MAX_PUT_OFFS 2
 
-/* For the table of one file: some are made to take long, and others wait. */
+/* The table of one file may take this long: some are made to take long, and others wait. */
 #define LEARN_NS (10 * NS_PER_SEC)
 
 #define WAIT_MS 50
@@ -227,7 +227,7 @@ static void file_ask_again(struct code_file *file, uint32_t pause_s)
 	unwind_tables_ask_again(file->files->tables, &file->code.key, file_number(file), pause_s);
 }
 
-/* In the copy of this process. */
+/* Runs in the copy of this process. */
 static int place_run(void *closure, struct copy_answer *ret)
 {
 	const struct code_file *file = closure;
@@ -278,12 +278,13 @@ static enum errand_turn open_finish(struct code_file *file)
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /*
- * The programs ask again later for a file that was put off, unless it has failed too often. One that could
- * not be opened, or that another one has taken the place of, is opened anew, whoever has it then.
+ * The programs ask again later for a file that was put off, unless it has failed too often. A file
+ * that could not be opened, or was replaced by another, is opened anew, through any process that
+ * has it then.
  */
 static enum errand_turn table_end(struct code_file *file, int err, const struct elf_unwind *unwind)
 {
-	/* Whoever parses a file must not have been short of anything. */
+	/* The worker may have been short of something: then the file is worth another try. */
 	bool may_pass = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
 			err == -ETIMEDOUT;
 
@@ -298,7 +299,7 @@ static enum errand_turn table_end(struct code_file *file, int err, const struct 
 	return ERRAND_OVER;
 }
 
-/* In a copy of this process. */
+/* Runs in a copy of this process. */
 static int source_is_it(const struct elf_proof *proof, int fd)
 {
 	const struct code_files *files = proof->closure;
@@ -415,7 +416,7 @@ void code_files_wait(struct code_files *files, uint64_t until_ns)
 
 /* --- opening for names ------------------------------------------------------------------------ */
 
-/* One that is open still. */
+/* Returns a file that is still open. */
 static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 {
 	struct code_files *files = closure;
@@ -526,7 +527,7 @@ static uint32_t source_find(void *closure, uint32_t pid, const struct code_mappi
 	file->code.key = *key;
 	file->is_found = file->learned = true;
 	file->code.name = name ? strdup(name) : NULL;
-	/* At once: the process may end before its stacks are named. */
+	/* Asks at once: the process may end before its stacks are named. */
 	file_ask(file, &place);
 	return number;
 }
@@ -569,7 +570,7 @@ struct code_source code_files_source(struct code_files *files)
 	};
 }
 
-/* Not the vdso, of which there is no other. */
+/* Leaves the vdso alone, of which there is no other. */
 void code_files_tidy(struct code_files *files)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -578,7 +579,7 @@ void code_files_tidy(struct code_files *files)
 		return;
 	files->tidied_ns = now_ns;
 	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
-		/* One that waits for its turn is opened again then. */
+		/* A file that waits for its turn is opened again then. */
 		if (!files->files[i].errand.is_running &&
 		    now_ns - files->files[i].used_ns >= files->keep_ns)
 			file_close(&files->files[i]);

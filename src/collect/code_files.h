@@ -32,7 +32,7 @@ void code_files_learn(struct code_files *files, const struct pending_event *mapp
 /* Waits until all are read, or some moment, or a signal tells us to end; the rest is read later. */
 void code_files_wait(struct code_files *files, uint64_t until_ns);
 
-/* By which their frames are named. */
+/* Returns the source by which their frames are named. */
 struct code_source code_files_source(struct code_files *files);
 
 /* Closes those that were not used for a while, if counting may go on for long. */
@@ -45,7 +45,7 @@ size_t code_files_count(const struct code_files *files);
 
 /*
  * Opens the file that a process has mapped at some place, and says which one it really is, as the
- * programs know files. What is opened through /proc may be another one than was mapped when a program
+ * programs know files. The file opened through /proc may be another than was mapped when a program
  * saw it, and stat() numbers some file systems in its own way: so the file is mapped here, and the
  * question asked of that mapping.
  */
@@ -76,8 +76,8 @@ int code_identity_read(const struct code_identity *identity, int fd, struct file
 uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid);
 
 /*
- * 0 or -errno: nothing is mapped there any more, or the file cannot be opened now. Of what is no
- * regular file, or must not be read, the key has only the device and the inode (0: unknown), and the
+ * 0 or -errno: nothing is mapped there any more, or the file cannot be opened now. If the file is
+ * not regular, or must not be read, the key has only the device and the inode (0: unknown), and the
  * descriptor is negative.
  * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller
  * waiting: for copies (base/child.h).

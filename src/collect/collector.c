@@ -23,7 +23,7 @@ static int outcome(int err, const char *what, struct diag *d)
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot %s: %s", what, strerror(-err)) : 0;
 }
 
-/* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
+/* Records and counters tell what is to be done about tasks; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
 {
 	struct collector *c = closure;
@@ -296,8 +296,9 @@ int object_pass(const struct bpf_link *link)
 }
 
 /*
- * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
- * some, or the kernel had no task storage for some just then. 0 or -errno otherwise.
+ * Makes one pass, and tells how many threads it had no room for. Returns 1 if there is to be
+ * another: it adopted some, or the kernel had no task storage for some just then. 0 or -errno
+ * otherwise.
  */
 static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 {
@@ -387,7 +388,7 @@ int collector_complete_joins(struct collector *c)
 	c->last_join_ns = now_ns;
 	more = collector_adopt(c, &left_out);
 	if (!more) {
-		/* What no later pass will find room for is a loss. */
+		/* Threads that no later pass will find room for are a loss. */
 		c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	}

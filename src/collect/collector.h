@@ -73,7 +73,7 @@ size_t collector_targets(const struct collector *collector);
 /* Threads being counted now. */
 uint32_t collector_live(const struct collector *collector);
 
-/* What is left out so as to cost less. Each step leaves out what those before it do. */
+/* Steps that leave something out to cost less. Each leaves out what those before it do, too. */
 enum collector_step {
 	STEP_NORMAL = 0,
 	STEP_NO_STACKS, /* calls count as of STACK_OTHERS; needs options.stacks to mean anything */
@@ -95,9 +95,9 @@ struct table_fill {
 };
 
 /*
- * What counting costs the host, but for the time of this process. The times are means over one run
- * in 1,024 of the programs on calls and switches of threads that are counted, from when their
- * record is found: some 5 ns before that are not in it, nor what a program displaces from the
+ * Tells what counting costs the host, but for the time of this process. The times are means over
+ * one run in 1,024 of the programs on calls and switches of threads that are counted, from when
+ * their record is found: some 5 ns before that are not in it, nor what a program displaces from the
  * caches. Nor is the greater part of what a call pays: the kernel's own slow path, which any tool
  * on these tracepoints puts all threads of the host on (docs/OVERHEAD.md: 130 to 150 ns; measured
  * by features_measure_slow_path()), and what calls and switches of other threads pay for being
@@ -111,7 +111,7 @@ struct collector_cost {
 	uint64_t programs_ns; /* all of these runs so far: the sampled ones times 1,024 */
 	struct table_fill records, slots, lines, tallies, foreign,
 		stacks; /* foreign: calls in the hash */
-	/* Of all maps, mostly fixed when they are made; 0: the kernel does not let us see. */
+	/* The memory of all maps, mostly fixed when made; 0: the kernel does not let us see. */
 	uint64_t kernel_bytes;
 	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */
 	uint32_t threads, processes; /* being counted now */
@@ -126,8 +126,8 @@ uint32_t collector_wants_threads(const struct collector *collector,
 				 const struct collector_options *options);
 
 /*
- * With stacks: whether the numbers that files with code get are nearly all given, or all that one user
- * may have. None comes back: a new collector begins with none.
+ * With stacks: whether the numbers that files with code get are nearly all given, or all that one
+ * user may have. No number comes back: a new collector begins with none given.
  */
 bool collector_is_worn(const struct collector *collector);
 

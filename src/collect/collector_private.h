@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the collector share; nobody outside src/collect/ includes this. */
+/* Declares what the files of the collector share; nobody outside src/collect/ includes this. */
 #pragma once
 
 #include "bpftruss/abi.h"
@@ -75,7 +75,7 @@ struct collector {
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 };
 
-/* One pass over the records. */
+/* Holds the state of one pass over the records. */
 struct reading {
 	struct builder *builder; /* where rows and processes go; borrowed */
 	uint64_t now_ns;         /* CLOCK_MONOTONIC to which running tasks are read */
@@ -135,7 +135,7 @@ int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t
 /* How often the kernel skipped our programs since they were loaded. */
 void misses_read(const struct collector *collector, struct losses *losses);
 
-/* One past the highest record ever used. */
+/* Returns one more than the highest record ever used. */
 static inline uint32_t records_used(const struct collector *collector)
 {
 	uint32_t used = collector->skel->data_pools->pools[POOL_RECORDS].mark;

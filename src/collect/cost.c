@@ -35,13 +35,13 @@ static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind
 	return (struct table_fill){
 		.used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED),
 		.capacity = pool->limit ? pool->limit - 1 : 0,
-		/* What came back is handed out first. */
+		/* Indexes that came back are handed out first. */
 		.peak = mark ? mark - 1 : 0,
 		.most = tables_most_of_user(skel, kind),
 	};
 }
 
-/* What only a look at all records tells. */
+/* Fills in what only a look at all records tells. */
 static int cost_fill_records(const struct collector *c, struct collector_cost *cost)
 {
 	uint32_t used = records_used(c);
@@ -63,7 +63,7 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 	return 0;
 }
 
-/* What the kernel says that a map takes. False: it does not let us see. */
+/* Adds the memory that a map takes by the kernel's word. False: it does not let us see. */
 static bool map_add_bytes(const struct bpf_map *map, uint64_t *sum)
 {
 	FILE *file __cleanup(fclosep) = NULL;

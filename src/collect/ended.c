@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds the memory of what has ended: the latest processes keep rows of their own, all before are
- * added up by name, user and cgroup, see model/builder.h. What threads of processes that are still there
- * have left cannot be folded: where that is too much, no more of it is taken in, and the tables in the
- * kernel fill up instead.
+ * added up by name, user and cgroup, see model/builder.h. Counts of ended threads whose process is
+ * still there cannot be folded: where these are too many, no more are taken in, and the tables in
+ * the kernel fill up instead.
  */
 #include "base/clock.h"
 #include "base/text.h"
@@ -42,7 +42,7 @@ static bool process_stays(const struct choice *choice, const struct process *pro
 	if (process->ended_ns >= c->base_ns && c->nr_base &&
 	    bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare))
 		return true;
-	/* One that is not counted any more may be counted again, unless it is gone. */
+	/* A process that is not counted any more may be counted again, unless it is gone. */
 	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
 		       process_compare) ||
 	       !pid_is_free((pid_t)process->pid);

@@ -220,7 +220,7 @@ static void check_in_flight(struct finding *f)
 #endif
 }
 
-/* What our tables know is how code of x86-64 saves its registers. */
+/* Our tables only know how code of x86-64 saves its registers. */
 #if defined(__x86_64__)
 #define MACHINE_HAS_TABLES true
 #else

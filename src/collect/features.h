@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this kernel and these privileges allow, found out by asking (never by version). The same
+ * Finds out what this kernel and these privileges allow, by asking (never by version). The same
  * checks serve `doctor` and the sentence with which every other verb refuses.
  */
 #pragma once
@@ -36,7 +36,7 @@ bool features_have_unwinding(void);
 /* Turns libbpf's own messages off, or on to stderr. */
 void features_silence_libbpf(bool silent);
 
-/* What attaching costs every call of every process, in ns. */
+/* Tells what attaching costs every call of every process, in ns. */
 struct slow_path_cost {
 	double bare_ns;     /* a getppid with nothing attached by us */
 	double attached_ns; /* with empty programs on enter and exit */

@@ -63,7 +63,7 @@ int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes)
 {
 	struct idle *idle __cleanup(freep) = calloc(1, sizeof(*idle));
 
-	/* What is never used takes no memory. */
+	/* Pages that are never used take no memory. */
 	if (idle)
 		idle->places = calloc(nr_records, sizeof(*idle->places));
 	if (!idle || !idle->places)

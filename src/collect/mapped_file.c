@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the file of a mapping. Whoever runs the process may change the mapping at any
- * moment: so all that is said of the file is read from one descriptor.
+ * Opens the file of a mapping. The user of the process may change the mapping at any moment: so all
+ * that is said of the file is read from one descriptor.
  */
 #include "collect/code_files.h"
 
@@ -93,7 +93,7 @@ int code_identity_read(const struct code_identity *identity, int fd, struct file
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Without what the kernel adds to the path of a file that is gone. */
+/* Leaves out what the kernel adds to the path of a file that is gone. */
 static char *file_path(int fd)
 {
 	static const char gone[] = " (deleted)";

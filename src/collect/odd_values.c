@@ -4,7 +4,7 @@
 
 #include "syscalls/names.h"
 
-/* With each that anybody has there is less room, so no is for good. */
+/* Each value that anybody has leaves less room, so no is for good. */
 static bool value_is_kept(struct odd_list *list, const struct odd_value *value)
 {
 	size_t own = 0;

@@ -129,7 +129,7 @@ static int row_read_hist(const struct collector *c, const struct call_slot *slot
 	return hist_add_all(&row->hist, counts);
 }
 
-/* Whose row it is: the thread counts only while it lives and is asked for. */
+/* Fills in whose row it is: the thread counts only while it lives and is asked for. */
 static void row_identify(struct row *row, const struct collector *c,
 			 const struct task_record *record)
 {
@@ -162,7 +162,7 @@ static void row_fill_other_stacks(struct row *row)
 	others->max_ns = row->max_ns;
 }
 
-/* What a slot's tallies say, as of the same call as its copy, if its task lets us. */
+/* Reads a slot and its tallies as of the same call, if its task lets us. */
 static int slot_read_once(const struct collector *c, const struct task_record *record,
 			  uint32_t index, struct call_slot *copy, struct row *row)
 {
@@ -390,7 +390,7 @@ static bool record_is_in_same_call(const struct task_record *record, const struc
 
 /*
  * Copies a record, and reads the row that its open call will be added to, at one moment: a call is
- * in flight or has ended, never both. One that ends each time is not in flight.
+ * in flight or has ended, never both. A call that ends each time is not in flight.
  */
 static int record_read_open(const struct collector *c, uint32_t index, struct task_record *copy,
 			    struct reading *reading)

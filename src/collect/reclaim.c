@@ -200,7 +200,7 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	return 0;
 }
 
-/* Those that events told of. */
+/* Reclaims the records that events told of. */
 static int reclaim_told(struct collector *c)
 {
 	int err = 0;
@@ -235,7 +235,7 @@ static int reclaim_records(struct collector *c)
 /* Looking at one record takes some microseconds. */
 #define LOOK_RECORDS 256
 
-/* What record_end() does, but for an open call: whether it ended is not known. */
+/* Does what record_end() does, but for an open call: whether it ended is not known. */
 static void record_end_unseen(struct collector *c, struct task_record *record)
 {
 	struct truss_bpf__data_membership *data = c->skel->data_membership;

@@ -130,7 +130,7 @@ static int snapshot_name_ids(struct collector *c, struct snapshot *s)
 		if (id_names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;
 		path = collector_cgroup(c, process->cgroup_id);
-		/* One that nobody knows any more has no name. */
+		/* A cgroup that nobody knows any more has no name. */
 		if (path && !*path)
 			continue;
 		if (!path || id_names_add(&s->cgroups, &s->nr_cgroups, process->cgroup_id, path))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How large the tables in the kernel are, and where they are mapped. They are made for the threads that
- * there are, with room for more, as far as that takes a small share of the memory.
+ * Knows how large the tables in the kernel are, and where they are mapped. They are made for the
+ * threads that there are, with room for more, as far as that takes a small share of the memory.
  */
 #pragma once
 
@@ -54,7 +54,7 @@ struct tables {
 /* Fills in how many threads there are, and what their tables would take. */
 void tables_plan(struct tables *tables, const struct collector_options *options);
 
-/* What the tables may take if the user does not size them, and they need more than their least. */
+/* Returns the limit of tables that the user does not size, if they need more than their least. */
 uint64_t tables_most_bytes(const struct tables *tables);
 
 /* The most that one user has of a table; 0: nobody is to leave room for others. */
@@ -63,7 +63,7 @@ uint32_t tables_most_of_user(const struct truss_bpf *skel, enum pool_kind kind);
 /* Whether three quarters of a table are used, or of what one user alone may have of it. */
 bool tables_are_nearly_full(const struct truss_bpf *skel, enum pool_kind kind);
 
-/* As collector_wants_threads(). */
+/* Answers collector_wants_threads(). */
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
 			     const struct collector_options *options);
 

@@ -75,7 +75,7 @@ int selector_resolve(const struct target_selector *chosen, bool wait, struct sel
 
 /* --- processes by pid ---------------------------------------------------------------------------- */
 
-/* In the flags of /proc/PID/stat. */
+/* /proc/PID/stat has it in its flags. */
 #define PF_KTHREAD 0x00200000
 
 static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)

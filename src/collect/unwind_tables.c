@@ -248,7 +248,7 @@ int unwind_tables_publish(struct unwind_tables *t, uint32_t number, uint32_t own
 	if (unwind) {
 		file.text_start = unwind->text_start;
 		file.load_offset = unwind->load_offset;
-		/* What root owns, users have not made: all may be used. */
+		/* Users have not made the files that root owns: these may fill the whole table. */
 		if (t->shares && owner)
 			share = &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22];
 		if (unwind->nr_rows)

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* As nscd does; a user is hardly ever renamed. */
+/* nscd keeps names as long; a user is hardly ever renamed. */
 #define LIFETIME_NS (10 * 60 * NS_PER_SEC)
 
-/* Beyond, all are forgotten: user namespaces have as many users as anybody likes. */
+/* Above this, all are forgotten: user namespaces have as many users as anybody likes. */
 #define MAX_USERS 4096
 
 /* NULL: no memory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What users are called, remembered: whoever is asked may be a slow server in the network. */
+/* Remembers the names of users: a look-up may ask a slow server in the network. */
 #pragma once
 
 #include <pwd.h>

@@ -22,8 +22,8 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 		   bool replace, struct diag *d);
 
 /*
- * Lists them in the order in which they were saved; the list is the caller's. What cannot be read
- * is left out, and the log says so. Returns 0 or -errno with d filled.
+ * Lists them in the order in which they were saved; the list is the caller's. Baselines that cannot
+ * be read are left out, and the log says so. Returns 0 or -errno with d filled.
  */
 int baselines_list(const char *state_dir, struct baseline **ret, size_t *ret_count, struct diag *d);
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "daemon/log.h"
 
-/* One busy span may be a fork storm; what lasts is to end. */
+/* A single busy span may be a fork storm; only this many in a row matter. */
 #define SPANS_PATIENCE 3
 
 static uint64_t timeval_ns(const struct timeval *time)
@@ -78,7 +78,7 @@ static void budget_step(struct budget *b, int direction, double percent,
 			 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
 			 "counted again",
 			 percent, b->limit_percent, step_gives_up[before]);
-	/* What comes back may cost too much again: that is found out the more seldom. */
+	/* Stacks or errnos may cost too much again: they are tried again less and less often. */
 	if (b->step == STEP_NORMAL)
 		b->calm_wanted = (unsigned int)min_u64(b->calm_wanted * 2, BUDGET_MAX_CALM_SPANS);
 }

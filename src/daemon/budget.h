@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the daemon itself costs: its own CPU time and that of its programs in the kernel, as an
- * average over the last spans. Past a budget it gives up what costs most: call stacks first, then
- * errnos. What was given up is taken up again when counting costs half of the budget at most, and so
- * for longer each time. What answers cost is in no budget: to count less would make them no cheaper.
+ * Measures what the daemon itself costs: its own CPU time and that of its programs in the kernel,
+ * as an average over the last spans. Past a budget it gives up what costs most: call stacks first,
+ * then errnos. It takes them up again when counting costs half of the budget at most, and so for
+ * longer each time. The cost of answers is in no budget: to count less would make them no cheaper.
  */
 #pragma once
 

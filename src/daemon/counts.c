@@ -131,7 +131,7 @@ void counts_open_history(struct counts *c, const struct daemon_config *config)
 static void counts_forget(struct counts *c)
 {
 	recent_clear(&c->recent);
-	/* What comes is in the history all the same; what went is a hole before it. */
+	/* New counts go into the history all the same, after a gap for the lost ones. */
 	c->tick_mark = c->last->end_mono_ns;
 }
 
@@ -162,7 +162,7 @@ static int counts_subtract(struct counts *c)
 
 void counts_settle(struct counts *c)
 {
-	/* What fails is done again: by the next reading, which says so, and by the next one here. */
+	/* On failure the next reading tries again, and says so, and so does the next call here. */
 	if (!counts_subtract(c) && recent_limit(&c->recent))
 		counts_forget(c);
 }
@@ -317,7 +317,7 @@ int counts_ask_history(struct counts *c, struct history_question *question, stru
 		return err;
 	if (counts_subtract(c))
 		return diag_oom(d);
-	/* What came since its last interval, if anything, and if that is known. */
+	/* Adds what came since its last interval, if anything, and if that is known. */
 	if (recent_find(&c->recent, c->tick_mark, &first) && first < c->recent.nr_parts &&
 	    recent_sum(&c->recent, first, c->last, &tail))
 		return diag_oom(d);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What has been counted: the collector, its last reading, the recent differences and the history.
- * A reading that a client gets leaves a mark, so that it may ask later for what came since, and all
- * answers add up.
+ * Holds what has been counted: the collector, its last reading, the recent differences and the
+ * history. A reading that a client gets leaves a mark, so that it may ask later for what came
+ * since, and all answers add up.
  */
 #pragma once
 
@@ -81,7 +81,7 @@ int counts_tick(struct counts *counts, struct diag *d);
  */
 void counts_settle(struct counts *counts);
 
-/* One more reading, as every question makes one, of which all is known: also in the metrics. */
+/* Makes one more reading, as every question does, and settles it: the metrics know it, too. */
 int counts_refresh(struct counts *counts, enum recent_mark mark, struct diag *d);
 
 /*

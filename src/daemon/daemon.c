@@ -159,7 +159,7 @@ static void on_pulse(struct daemon *daemon)
 		daemon->budget.used_percent);
 }
 
-/* In words: all processes, or what was chosen, as far as it fits. */
+/* Names the targets: all processes, or what was chosen, as far as it fits. */
 static void describe_targets(const struct daemon_config *config, char *buf, size_t size)
 {
 	static const char *const kinds[] = { [SELECT_ALL] = "all processes",
@@ -181,7 +181,7 @@ static void describe_targets(const struct daemon_config *config, char *buf, size
 	}
 }
 
-/* What was counted up to here goes into the history by the old rules. */
+/* The counts up to here go into the history by the old rules. */
 static void daemon_reload_config(struct daemon *daemon)
 {
 	const struct daemon_config *config;
@@ -331,7 +331,7 @@ static uint64_t servers_run(struct daemon *daemon)
 	return clock_cpu_ns() - start_ns;
 }
 
-/* One turn: waits once, and does what is to be done. */
+/* Takes one turn: waits once, and does what is to be done. */
 static int run_once(struct daemon *daemon, struct diag *d)
 {
 	static void (*const ready[SOURCE_EVENTS])(struct daemon *daemon) = {

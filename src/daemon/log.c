@@ -34,7 +34,7 @@ void log_line(int priority, const char *format, ...)
 	text_escape_visible(text, sizeof(text), line + length);
 	length += strlen(line + length);
 	line[length++] = '\n';
-	/* In one piece; there is nobody to tell that it failed. */
+	/* It goes out in one piece; there is nobody to tell that it failed. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
 }

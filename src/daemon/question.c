@@ -148,7 +148,7 @@ int question_span(const struct question *q, struct history_question *ret)
 
 	if (sum && strcmp(sum, "call") != 0)
 		return diag_set(q->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
-	/* None is beyond INT64_MAX. */
+	/* No number is beyond INT64_MAX. */
 	if (read_ns(q, "from", (uint64_t *)&ret->from_ns) ||
 	    read_ns(q, "to", (uint64_t *)&ret->to_ns) || read_ns(q, "step", &ret->step_ns))
 		return -EINVAL;

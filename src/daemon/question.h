@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What clients ask for, as parameters. Each function leaves alone what is absent and returns 0, or
- * -EINVAL or -ENOMEM with d filled. Texts are the request's.
+ * Reads what clients ask for, as parameters. Each function leaves alone what is absent and returns
+ * 0, or -EINVAL or -ENOMEM with d filled. Texts are the request's.
  */
 #pragma once
 

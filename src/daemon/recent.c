@@ -132,7 +132,7 @@ static int recent_limit_memory(struct recent *recent)
 {
 	size_t droppable = recent->nr_parts;
 
-	/* Those in the history, or tried to be; what came since the last tick goes nowhere else. */
+	/* Parts up to the last tick are in the history, or were tried; later ones are only here. */
 	while (droppable && recent->parts[droppable - 1].mark != MARK_TICK)
 		droppable--;
 	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);
@@ -211,7 +211,7 @@ int recent_add(struct recent *recent, struct snapshot *difference, enum recent_m
 		.mark = mark,
 	};
 	recent->bytes += bytes;
-	/* What ends at a mark that nobody knows of goes on with what comes next. */
+	/* A part whose end nobody knows of is joined with the one that comes next. */
 	if (count && grown[count - 1].mark == MARK_PASSING)
 		return parts_join(recent, count - 1, 2);
 	return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was counted lately, process by process: the differences between consecutive readings, so
- * that any span between two of them can be told. A reading is known by its mark: the
+ * Keeps what was counted lately, process by process: the differences between consecutive readings,
+ * so that any span between two of them can be told. A reading is known by its mark: the
  * CLOCK_MONOTONIC time it speaks of, struct snapshot.end_mono_ns. Memory is bounded: marks that
- * nobody has got go at once, of the others the oldest first. What the history has not got yet cannot
- * go: of that, processes that have ended are added up by name, user and cgroup.
+ * nobody has got go at once, of the others the oldest first. Parts that the history has not got yet
+ * cannot go: their ended processes are added up by name, user and cgroup.
  */
 #pragma once
 
 #include "model/snapshot.h"
 
-/* What the end of a part is good for. */
+/* Tells what the end of a part is good for. */
 enum recent_mark {
 	MARK_PASSING, /* nobody knows of it */
 	MARK_GIVEN,   /* a client got it, and may ask from there */

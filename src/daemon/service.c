@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers questions. Whoever may ask sees everything that is counted: root, the daemon's own user
- * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing but
- * /metrics.
+ * Answers questions. All who may ask see everything that is counted: root, the daemon's own user
+ * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing
+ * but /metrics.
  */
 #include "daemon/service.h"
 
@@ -34,7 +34,7 @@ static int written(struct asked *asked, int err)
 
 /* --- what was counted ------------------------------------------------------------------------- */
 
-/* What the parameters ask of the history, as of now where it ends now. */
+/* Reads the span that the parameters ask for, and takes a reading if it ends now. */
 static int read_span(struct asked *asked, struct history_question *ret)
 {
 	struct counts *counts = asked->service->counts;
@@ -104,8 +104,8 @@ static int answer_snapshot(struct asked *asked)
 }
 
 /*
- * The text of a report as a JSON object, with what of the snapshot is not in the text. Whoever writes
- * beyond the end of the memory gets an error, and stops.
+ * Writes the text of a report as a JSON object, with what of the snapshot is not in the text.
+ * Writing beyond the end of the memory is an error, and ends the report.
  */
 static int write_report(struct asked *asked, const struct snapshot *snapshot,
 			const struct report_options *options)
@@ -142,7 +142,7 @@ static int answer_report(struct asked *asked)
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
 
-/* In a crowd it is as of the last reading. */
+/* Answers as of the last reading in a crowd of clients. */
 static int answer_status(struct asked *asked)
 {
 	struct daemon_status status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon answers: docs/PROTOCOL.md, and who may ask. */
+/* Answers clients, as docs/PROTOCOL.md says, and decides who may ask. */
 #pragma once
 
 #include "daemon/baselines.h"
@@ -33,7 +33,7 @@ void service_done(struct service *service);
 /* The ipc_handler; closure is a struct service. */
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer);
 
-/* What `bpftruss status` shows; also the source of metrics about the daemon itself. */
+/* Fills in what `bpftruss status` shows; also the source of metrics about the daemon itself. */
 void service_status(const struct service *service, struct daemon_status *ret);
 
 /* Warns of tables in the kernel that are nearly full. */

@@ -12,7 +12,7 @@
 
 #define MAX_DEBUG_FILE_BYTES (4ULL << 30)
 
-/* By build id, and by name in three places. */
+/* A file is looked for by build id, and by name in three places. */
 #define MAX_DEBUG_FILES 4
 
 /* No file, where one is chosen. */
@@ -30,9 +30,10 @@ struct debug_files {
 void debug_files_close(struct debug_files *files);
 
 /*
- * What may be the separate debug file of a file at path (absolute below root_fd, as in
- * /proc/PID/maps; NULL: unknown, by build id only), root_fd being /proc/PID/root opened with O_PATH.
- * It has to be root's or of that file's owner: others map the file, too, and arrange what they see.
+ * Opens what may be the separate debug file of a file at path (absolute below root_fd, as in
+ * /proc/PID/maps; NULL: unknown, by build id only), root_fd being /proc/PID/root opened with
+ * O_PATH. It has to be root's or of that file's owner: others map the file, too, and arrange what
+ * they see.
  */
 void debug_files_open(int root_fd, const char *path, uid_t owner,
 		      const struct elf_identity *identity, struct debug_files *ret);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs clients of debuginfod: a folder for each, a copy of this process that becomes the client, the file
- * that it has found. What a client says is not trusted: the file must be in its folder, and is parsed by
- * a worker. Others may run as the client's user, so we walk no path below the folder.
+ * Runs clients of debuginfod: a folder for each, a copy of this process that becomes the client,
+ * the file that it has found. The answer of a client is not trusted: the file must be in its
+ * folder, and is parsed by a worker. Others may run as the client's user, so we walk no path below
+ * the folder.
  */
 #include "elf/debuginfod.h"
 

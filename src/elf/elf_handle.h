@@ -20,7 +20,7 @@ struct Elf_Scn *elf_section_find(struct Elf *elf, unsigned int type, const char 
 #define MAX_DEBUGLINK 256
 
 /*
- * What an ELF file says of itself, so that its separate debug file can be found. All of it is
+ * Holds what an ELF file says of itself, so that its separate debug file can be found. All of it is
  * untrusted, but in bounds and terminated.
  */
 struct elf_identity {

@@ -15,7 +15,7 @@
 /* The depth of a unit's tree that is looked at. */
 #define MAX_WALK_DEPTH 256
 
-/* Below that of the process, which would end without any answer. */
+/* The limit is below that of the process, which would end without any answer. */
 #define WALK_SECONDS 6
 #define CLOCK_EVERY  1024
 

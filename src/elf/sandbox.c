@@ -176,7 +176,7 @@ static uint64_t mapped_bytes(void)
 	return bytes;
 }
 
-/* The kernel's choice when memory is short. Who may not even say that is no danger either. */
+/* Makes us the kernel's choice when memory is short. It does no harm if that fails. */
 static void memory_offer(void)
 {
 	int fd __cleanup(closep) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

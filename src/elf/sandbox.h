@@ -39,7 +39,7 @@ enum worker_fd {
 /* Besides the files themselves, which are mapped. */
 #define WORKER_MEMORY_BYTES (192ULL << 20)
 
-/* Whoever needs memory more than a worker takes it from there first. */
+/* The kernel ends a worker before any other process when memory is short. */
 #define WORKER_OOM_SCORE "1000"
 
 #define MAX_ELF_FILE_BYTES (8ULL << 30)

@@ -187,7 +187,7 @@ static int source_open(struct symbol_source *source, int fd, const int *debug_fd
 	return 0;
 }
 
-/* From offsets to addresses, of which none wraps. */
+/* Turns offsets into addresses, of which none wraps. */
 static int source_want(struct symbol_source *source, const struct elf_addresses *offsets,
 		       uint64_t load_offset)
 {

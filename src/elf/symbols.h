@@ -27,8 +27,8 @@ int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_a
 int perf_map_open(int root_fd, pid_t pid, uid_t uid);
 
 /*
- * The names of some addresses in the process of a perf map. Of lines that overlap the later wins; lines
- * that make no sense are passed over.
+ * Reads the names of some addresses in the process of a perf map. Where lines overlap the later
+ * wins; lines that make no sense are passed over.
  */
 int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret);
 

@@ -175,7 +175,7 @@ static bool frame_from_section(Elf *elf, struct eh_frame *frame)
 	return frame->data && frame->data->d_buf;
 }
 
-/* From address to the end of its segment. */
+/* Takes what lies from address to the end of its segment. */
 static bool frame_from_address(Elf *elf, size_t nr, uint64_t address, struct eh_frame *frame)
 {
 	GElf_Phdr header;
@@ -297,7 +297,7 @@ static bool op_is_register(const Dwarf_Op *op, unsigned int reg, int64_t *offset
 	return false;
 }
 
-/* What ld writes for .plt, and nothing else does. */
+/* Tells whether these are the operations that ld writes for .plt, and nothing else does. */
 static bool ops_are_plt(const Dwarf_Op *ops, size_t nr)
 {
 	static const uint8_t atoms[] = {

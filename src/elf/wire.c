@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes and reads a worker's question and answer: a struct, and the arrays that it counts. Whoever
- * could still write to the file changes nothing: what is checked is a copy. Pointers that come are
- * forgotten before anything else is done.
+ * Writes and reads a worker's question and answer: a struct, and the arrays that it counts. A
+ * process that can still write to the file changes nothing: a copy is checked. Pointers that come
+ * are forgotten before anything else is done.
  */
 #include "elf/wire.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How questions travel to a worker, and its answers back. What is written is taken as good; what is
- * read comes from a process that foreign bytes may have taken over, and is checked in full before it
- * is believed.
+ * Carries questions to a worker, and its answers back. Data to be written is taken as good; data
+ * that is read comes from a process that foreign bytes may have taken over, and is checked in full
+ * before it is believed.
  */
 #pragma once
 

@@ -73,7 +73,7 @@ static int fds_open(int *fds)
 	return 0;
 }
 
-/* None of them is in another's way, being numbers beyond. Returns which extras there are, or -errno. */
+/* Moves each to its place; none is in another's way, being beyond. Returns the extras or -errno. */
 static int places_fill(const int *fds)
 {
 	int nothing = open("/dev/null", O_RDWR), extras = 0;
@@ -94,8 +94,8 @@ static int places_fill(const int *fds)
 }
 
 /*
- * Runs in the copy. What is proved is what is parsed: on some file systems a file that is opened a second
- * time may be another one.
+ * Runs in the copy. The file whose identity is checked is the one that is parsed: on some file
+ * systems a file that is opened a second time may be another one.
  */
 static int worker_become(void *closure, struct copy_answer *ret)
 {
@@ -171,7 +171,7 @@ int elf_worker_start(const struct elf_question *question, struct child *ret)
 
 /* --- its answer ------------------------------------------------------------------------------- */
 
-/* Whatever else a worker may say is no answer. */
+/* Any other exit status of a worker is no answer. */
 static int status_error(int status)
 {
 	static const struct {

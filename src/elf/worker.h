@@ -2,7 +2,7 @@
 /*
  * Parses foreign files where it can do no harm: in a process of its own, without rights, that has
  * the file, a buffer for its answer and nothing else. Its answer is checked before it is believed.
- * What goes wrong there is an error here, and nothing more.
+ * A failure there is an error here, and nothing more.
  *
  *	elf_worker_start(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, &child);
  *	poll(child.pidfd, child_timeout_ms(&child));
@@ -28,7 +28,7 @@ enum elf_question_kind {
 
 /* Proves that an open file is the one that is meant. */
 struct elf_proof {
-	/* In a copy of this process (base/child.h); the file is open for reading. 0, -ESTALE or -errno. */
+	/* Runs in a copy (base/child.h); the file is open for reading. 0, -ESTALE or -errno. */
 	int (*is_it)(const struct elf_proof *proof, int fd);
 	const void *closure;
 	int fd;              /* that it needs besides; -1: none */

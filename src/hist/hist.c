@@ -165,7 +165,7 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-/* One side deviates in both directions unless the smaller is below this part of the larger. */
+/* Side b deviates both ways unless the smaller deviation is below this part of the larger. */
 #define OPPOSITE_LEAST 0.2
 
 /* Neighbouring medians may be hair's breadths apart: then the means decide. */
@@ -246,7 +246,10 @@ double chance_of_count(uint64_t count, uint64_t events, double share)
 	return exp(-(double)events * exponent);
 }
 
-/* Which p99 is higher beyond noise, by more than a bucket; chance is that of the counts anywhere. */
+/*
+ * Tells which p99 is higher beyond noise, by more than a bucket; chance is that of the counts
+ * anywhere.
+ */
 static int tail_compare(const struct hist *a, const struct hist *b, const struct shares *shares,
 			double *chance)
 {

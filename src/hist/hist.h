@@ -66,7 +66,7 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 /* Latencies on each side without which nothing is said. */
 #define HIST_COMPARE_LEAST 20
 
-/* What is beyond noise happens to equal distributions less often than this. */
+/* Equal distributions differ beyond noise less often than this. */
 #define HIST_CHANCE 0.001
 
 /* A part of the calls below which a difference of the whole does not matter. */

@@ -81,7 +81,7 @@ static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 			"the daemon ended its answer early: try again, or see its log");
 }
 
-/* Reads a reply of any status. What is in it is to be freed in any case. */
+/* Reads a reply of any status. The reply is to be freed in any case. */
 static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
 {
 	static const char name[] = "Content-Length:";
@@ -117,8 +117,9 @@ static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret
 }
 
 /*
- * What a reply of an error says: the string of {"error": "..."}, or the first line of the text. It is
- * for a terminal: only printable ASCII leaves, and escapes but those of quotes stay as they are.
+ * Extracts what a reply of an error says: the string of {"error": "..."}, or the first line of the
+ * text. It is for a terminal: only printable ASCII leaves, and escapes but those of quotes stay as
+ * they are.
  */
 static void reply_sentence(const struct ipc_reply *reply, char *buf, size_t size)
 {
@@ -134,7 +135,7 @@ static void reply_sentence(const struct ipc_reply *reply, char *buf, size_t size
 	*buf = '\0';
 }
 
-/* What the daemon says, with what a user's program makes of the status. */
+/* Returns the error for the daemon's status, with what the daemon says. */
 static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 {
 	static const struct {
@@ -175,7 +176,7 @@ static int path_refused(const char *path, int err, struct diag *d)
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-/* For stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
+/* Reads for stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
 static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 {
 	const int *fd = cookie;
@@ -187,7 +188,9 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 	return n;
 }
 
-/* One try; 0 with a reply of any status, always to be freed; -EAGAIN without d: too many wait. */
+/*
+ * Tries once. 0 with a reply of any status, always to be freed; -EAGAIN without d: too many wait.
+ */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {
@@ -204,7 +207,10 @@ static int daemon_ask(const char *path, const char *request, unsigned int silenc
 		return path_refused(path, errno, d);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		return errno == EAGAIN || errno == EINTR ? -EAGAIN : path_refused(path, errno, d);
-	/* It fits into what a socket holds. Who has hung up may have said why before. */
+	/*
+	 * The request fits into what a socket holds. A daemon that hung up may have said why
+	 * before.
+	 */
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)
 		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One question to a daemon over its unix socket. The daemon is not trusted to be well-behaved. */
+/* Asks a daemon one question over its unix socket. The daemon is not trusted to be well-behaved. */
 #pragma once
 
 #include "base/diag.h"

@@ -177,8 +177,8 @@ static void connections_forgive(struct ipc_server *server)
 }
 
 /*
- * Makes room for others: ends the oldest that has been taking its answer for too long. One in a run,
- * as its room is there only after that.
+ * Makes room for others: ends the oldest that has been taking its answer for too long. It ends one
+ * in a run, as its room is there only after that.
  */
 static void connection_end_slow(struct ipc_server *server)
 {
@@ -269,9 +269,9 @@ static bool has_body(struct MHD_Connection *from)
 }
 
 /*
- * Fills what a head says that the library has parsed and decoded; it is more lenient than we are.
- * Whoever is not known, over TCP, must ask for localhost. Returns 0, or the status of what is wrong
- * with it, and a sentence.
+ * Fills what a head says that the library has parsed and decoded; it is more lenient than we are. A
+ * peer that is not known, over TCP, must ask for localhost. Returns 0, or the status of what is
+ * wrong with it, and a sentence.
  */
 static unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
 				 struct ipc_request *ret, const char **ret_sentence)
@@ -283,7 +283,10 @@ static unsigned int request_read(struct MHD_Connection *from, const char *method
 	ret->accept = header_find(from, MHD_HTTP_HEADER_ACCEPT) ?: "";
 	nr_parameters = MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, NULL, NULL);
 	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
-	/* A page of a foreign name that resolves to this machine asks with it. None is foreign. */
+	/*
+	 * A page of a foreign name that resolves to this machine asks with it. A request without a
+	 * host is foreign.
+	 */
 	*ret_sentence = "ask for localhost or an address of it";
 	is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
 	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);

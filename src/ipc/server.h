@@ -38,8 +38,8 @@ struct ipc_answer {
 FILE *ipc_answer_open(struct ipc_answer *answer);
 
 /*
- * Writes {"error": sentence} with a status, as ASCII: other bytes of the sentence become \xNN. On no
- * memory the answer has no body. What the answer was before is forgotten, not freed.
+ * Writes {"error": sentence} with a status, as ASCII: other bytes of the sentence become \xNN. On
+ * no memory the answer has no body. The earlier contents of the answer are forgotten, not freed.
  */
 void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence);
 
@@ -104,5 +104,5 @@ struct ipc_server_counts {
 	size_t pending_bytes; /* of answers not yet taken */
 };
 
-/* As they are, now and later. */
+/* Returns the counters, which stay current. */
 const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server);

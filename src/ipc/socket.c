@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-/* As many as may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
+/* This many may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
 #define BACKLOG 4096
 
 #define MODE_AT_BIRTH 0600
@@ -33,7 +33,7 @@ int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d)
 	return 0;
 }
 
-/* Makes room for the name, or says who has it. What else is wrong with it bind() finds out. */
+/* Makes room for the name, or says who has it. bind() finds out what else is wrong with it. */
 static int name_clear(const struct sockaddr_un *address, struct diag *d)
 {
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -46,7 +46,7 @@ static int name_clear(const struct sockaddr_un *address, struct diag *d)
 		return diag_set(d, DIAG_FAILED, EEXIST,
 				"%s exists and is no socket: remove it or choose another path",
 				path);
-	/* Whatever does not plainly say that nobody listens counts as alive. */
+	/* A socket counts as alive unless the error plainly says that nobody listens. */
 	if (fd < 0 || !connect(fd, (const struct sockaddr *)address, sizeof(*address)) ||
 	    errno != ECONNREFUSED)
 		return diag_set(d, DIAG_FAILED, EADDRINUSE,
@@ -56,7 +56,7 @@ static int name_clear(const struct sockaddr_un *address, struct diag *d)
 	return 0;
 }
 
-/* Lets the group in. Whoever may write to the folder can have put a link in place of the name. */
+/* Lets the group in. Users who may write to the folder can have put a link in place of it. */
 static int name_share(const char *path, gid_t group)
 {
 	int fd __cleanup(closep) = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -15,10 +15,10 @@
 int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 
 /*
- * Binds and listens on a unix socket, 0660, of a group. What a daemon that died left there is
- * replaced, a live one is not (-EADDRINUSE). Never follows a symbolic link, never removes what is no
- * socket (-EEXIST). The folder must be one that only its owner may write to. Returns the descriptor
- * or -errno with d filled.
+ * Binds and listens on a unix socket, 0660, of a group. The socket of a daemon that died is
+ * replaced, that of a live one is not (-EADDRINUSE). Never follows a symbolic link, never removes
+ * what is no socket (-EEXIST). The folder must be one that only its owner may write to. Returns the
+ * descriptor or -errno with d filled.
  */
 int socket_listen_unix(const char *path, gid_t group, struct diag *d);
 
@@ -31,10 +31,10 @@ int socket_listen_tcp(const char *address, struct diag *d);
 /* Whether socket_listen_tcp() would take this address; 0, or its -errno with d filled. */
 int socket_tcp_check(const char *address, struct diag *d);
 
-/* Of a name as clients write it: sun_path, and a NUL that it may lack. */
+/* Holds a name as clients write it: sun_path, and a NUL that it may lack. */
 #define SOCKET_NAME_SIZE (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1)
 
-/* What a unix socket is bound to; an abstract name begins with @. "" when there is none. */
+/* Writes what a unix socket is bound to; an abstract name begins with @. "" when there is none. */
 void socket_name(int fd, char *buf, size_t size);
 
 /*

@@ -44,7 +44,7 @@ int json_end(struct json_writer *to);
  * the outermost value.
  */
 
-/* Up to JSON_DEPTH of these in each other. */
+/* These may be JSON_DEPTH deep in each other. */
 void json_put_object(struct json_writer *to, const char *key);
 void json_put_list(struct json_writer *to, const char *key);
 
@@ -109,7 +109,7 @@ struct json_place {
 };
 
 /*
- * Parses a document and returns the whole, an object of our schema. What is wrong is remembered.
+ * Parses a document and returns the whole, an object of our schema. An error is remembered.
  * json_close() is due in all cases.
  */
 struct json_place json_open(struct json_document *document, const char *text, size_t size,
@@ -139,13 +139,13 @@ bool json_get_bool(const struct json_place *at, const char *key, unsigned int fl
 /* The text as it stands there, borrowed; NULL on failure as above. */
 const char *json_get_word(const struct json_place *at, const char *key, unsigned int flags);
 
-/* With the bytes that json_put_bytes() escaped; owned by the caller. NULL as none above. */
+/* Returns the bytes that json_put_bytes() escaped; owned by the caller. NULL as none above. */
 char *json_get_text(const struct json_place *at, const char *key, unsigned int flags);
 
 /* The same into an array, which it may fill without a NUL; what is behind it stays. */
 void json_get_bytes(const struct json_place *at, const char *key, void *buf, size_t size);
 
-/* In ns, as json_put_time() writes it; 0 after errors. */
+/* Returns ns, as json_put_time() writes it; 0 after errors. */
 int64_t json_get_time(const struct json_place *at, const char *key);
 
 /* Borrowed; NULL as none above, which is an empty list. */
@@ -159,7 +159,7 @@ bool json_get_element(const struct json_place *at, const json_t *list, size_t in
 		      struct json_place *ret);
 
 /*
- * What json_put_snapshot() wrote; the stacks as of report_json_read(). NULL on failure, which the
- * document remembers.
+ * Reads what json_put_snapshot() wrote; the stacks are as in report_json_read(). NULL on failure,
+ * which the document remembers.
  */
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks);

@@ -4,7 +4,7 @@
 #include "json/json.h"
 #include "syscalls/names.h"
 
-/* What lines and their sum have in common. */
+/* Writes what lines and their sum have in common. */
 static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
 {
 	char name[SYSCALL_NAME_MAX] = "";
@@ -28,7 +28,7 @@ static void put_numbers(struct json_writer *to, const struct rates *rates, const
 	json_put_text(to, "oldest_syscall", flying ? name : NULL);
 }
 
-/* Who it is; what is not the same for all processes of a line is null. */
+/* Writes whose line it is; a value that its processes do not share is null. */
 static void put_line(struct json_writer *to, const struct rates *rates, const struct rate *line)
 {
 	const struct process *process = line->process;

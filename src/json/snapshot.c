@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes snapshots as JSON, schema 1: bpftruss-json(5) is the contract. Whatever a report shows of a
- * snapshot is in it, so that the same snapshot can be made of it again: whole or not at all. What follows
- * from other values, as percentiles and sums do, is not looked at, but for what makes a report say that it
- * is exact. What would make a difference of two numbers wrap is refused.
+ * Writes snapshots as JSON, schema 1: bpftruss-json(5) is the contract. The JSON has all that a
+ * report shows of a snapshot, so that the same snapshot can be made of it again: whole or not at
+ * all. Values that follow from others, as percentiles and sums do, are not looked at, but for those
+ * that make a report say that it is exact. Numbers whose difference would wrap are refused.
  *
  * Other versions count other things: a counter or a loss that is absent is 0, and keys that are not
  * known are skipped.
@@ -131,7 +131,7 @@ static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-/* What only a reader of the whole needs, in the rows that have it; stacks only if asked for. */
+/* Writes what only a reader of the whole needs, in rows that have it; stacks only if asked for. */
 static void put_rest(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
 		     const struct process *process)
 {
@@ -180,7 +180,7 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
 	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
-	/* What is known of whose calls these are; null what is not, or was not asked for. */
+	/* Writes whose calls these are; a value that is unknown, or was not asked for, is null. */
 	json_put_number_if(to, "tid", row->tid != 0, row->tid);
 	put_user(to, snapshot, process);
 	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
@@ -521,7 +521,7 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 
 	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
 		*row_counter(row, i) = json_get_number(at, row_counters[i].name, JSON_OR_ABSENT, 0);
-	/* None is above INT64_MAX: two can be added. */
+	/* No number is above INT64_MAX: two can be added. */
 	if (row->untimed + row->no_return > row->calls)
 		json_refuse(at, "more untimed and no_return than calls");
 	if (row->errors > row->calls ||

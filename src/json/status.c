@@ -176,7 +176,7 @@ static void print_value(const json_t *from, char form, const char *key, FILE *ou
 	char local[CLOCK_LOCAL_SIZE] = "-";
 	struct tm utc = { 0 };
 
-	/* From RFC 3339 in UTC to the local time zone, up to a second. */
+	/* Turns RFC 3339 in UTC into the local time zone, up to a second. */
 	if (form == 'w' && text && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc))
 		clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
 	if (form == 'n')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. And what
- * `doctor` found out about a host.
+ * Tells how a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. And
+ * what `doctor` found out about a host.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #define STATUS_MAX_TABLES 8
 
-/* One table of the kernel's, how full it is, and was at most. */
+/* Tells how full a table of the kernel's is, and was at most. */
 struct status_table {
 	const char *name; /* a constant */
 	uint64_t used, capacity, peak;
@@ -34,7 +34,7 @@ struct daemon_status {
 	bool has_names; /* stacks are taken */
 	struct name_counts names;
 
-	/* What it costs. */
+	/* The cost of the daemon and its programs. */
 	bool has_call_ns;
 	uint64_t call_ns;    /* of the programs, for each traced call; a mean of samples */
 	uint64_t samples;    /* that it is a mean of */
@@ -64,7 +64,7 @@ struct daemon_status {
 /* Returns 0 or a negative errno, as all of these. */
 int report_status_json(const struct daemon_status *status, FILE *out);
 
-/* What that wrote, as text. -EINVAL with d filled when it is something else. */
+/* Prints that JSON as text. -EINVAL with d filled when it is something else. */
 int report_status_text(const char *json, size_t size, FILE *out, struct diag *d);
 
 /* Baselines as {"schema": 1, "baselines": […]}, and that as a table. */

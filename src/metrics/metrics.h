@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What GET /metrics gives. docs/METRICS.md names every metric; this keeps the numbers between
- * scrapes and writes them.
+ * Answers GET /metrics. docs/METRICS.md names every metric; this keeps the numbers between scrapes
+ * and writes them.
  *
  * It is fed with intervals, not with sums since the start: a process that moves to another unit or
  * takes another name would carry all its past from one counter to another. Each difference of two
@@ -29,7 +29,7 @@ enum metrics_format metrics_negotiate(const char *accept);
 /* The Content-Type of a format: a constant. */
 const char *metrics_content_type(enum metrics_format format);
 
-/* What shares a counter; its word is the name of the label. */
+/* Chooses which processes share a counter; its word is the name of the label. */
 enum metrics_group {
 	METRICS_BY_UNIT,
 	METRICS_BY_CGROUP,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps owners and their calls, and the budget of series, and counts intervals. Invariants: the series
- * that could be written never exceed max_series, as each is paid for when its room is made; what finds
- * no room is counted in `other`, which was paid for before. Every name is valid UTF-8 without control
- * characters.
+ * Keeps owners and their calls, and the budget of series, and counts intervals. Invariants: the
+ * series that could be written never exceed max_series, as each is paid for when its room is made;
+ * what finds no room is counted in `other`, which was paid for before. Every name is valid UTF-8
+ * without control characters.
  *
- * Every row is added to exactly one call of one owner, which cannot fail: what finds no memory is counted
- * where that goes which finds no room. An owner keeps its place until it has been gone for
- * METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval. What an
- * owner did before it had a place stays in `other`, which therefore never shrinks.
+ * Every row is added to exactly one call of one owner, which cannot fail: what finds no memory is
+ * counted where that goes which finds no room. An owner keeps its place until it has been gone for
+ * METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval. The
+ * calls that an owner made before it had a place stay in `other`, which therefore never shrinks.
  */
 #include "metrics/state.h"
 
@@ -51,7 +51,7 @@ static bool process_name(const struct snapshot *snapshot, const struct process *
 		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
 		return true;
 	}
-	/* As in the tables: nobody knows, or there is none. */
+	/* Tables show "-", too: nobody knows, or there is none. */
 	bytes = path = path && *path ? path : "-";
 	size = strlen(path);
 	unit_size = cgroup_unit(path, &unit);
@@ -391,7 +391,7 @@ static void plan_retire(struct plan *plan)
 	}
 }
 
-/* Of processes of the same pid the latest first: it is the one that may live. */
+/* Puts the latest of the processes of one pid first: it is the one that may live. */
 static int compare_candidate_labels(const void *x, const void *y)
 {
 	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
@@ -451,7 +451,7 @@ static void plan_find_owners(struct plan *plan)
 		struct member *member = &plan->members[i];
 		struct metrics_owner *owner = member_owner(plan, member);
 
-		/* By pid, one that was outdated by another of the same number. */
+		/* An owner by pid may be outdated by another process of the same number. */
 		if (owner && group == METRICS_BY_PID && owner->boot_ns != member->process->boot_ns)
 			owner = NULL;
 		member->owner = owner ?: plan->metrics->other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is kept between scrapes: owners of series, what they did by system call, and how many series that
- * makes.
+ * Keeps the owners of series between scrapes, what they did by system call, and how many series
+ * that makes.
  */
 #pragma once
 

@@ -48,7 +48,7 @@ struct label {
 
 #define LABELS(...) ((const struct label[]){ __VA_ARGS__, { NULL, NULL } })
 
-/* One scrape. */
+/* Describes one scrape. */
 struct scrape {
 	FILE *out;
 	enum metrics_format format;
@@ -140,7 +140,7 @@ static void put_series(const struct scrape *s, const char *name, const char *suf
 	fputs(le || before == ',' ? "} " : " ", s->out);
 }
 
-/* Of seconds, which come in ns, every digit is written. */
+/* Writes every digit of seconds, which come in ns. */
 static void put_value(const struct scrape *s, bool is_time, uint64_t value)
 {
 	unsigned int digits = 9, rest = (unsigned int)(value % NS_PER_SEC);
@@ -155,7 +155,7 @@ static void put_value(const struct scrape *s, bool is_time, uint64_t value)
 	fputc('\n', s->out);
 }
 
-/* One line, of the family's usual sample. */
+/* Writes one line, of the family's usual sample. */
 static void put_sample(const struct scrape *s, const struct family *family,
 		       const struct label *labels, uint64_t value)
 {

@@ -267,7 +267,7 @@ static int emit_process(void *closure, const struct process *process)
 /* The rows with no more memory than they need. */
 static struct row **builder_take_rows(struct builder *builder)
 {
-	/* One more than needed, so that none is not an error. */
+	/* The list has one more than needed, so that an empty one is not an error. */
 	struct row **rows =
 		reallocarray(builder->rows, builder->nr_rows + 1, sizeof(*builder->rows));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds up rows and processes, in any order, and turns them into a snapshot. One may also be kept
- * for good, as the total of what has ended.
+ * Adds up rows and processes, in any order, and turns them into a snapshot. A builder may also be
+ * kept for good, as the total of what has ended.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ CLEANUP_OF(builder, builder_free)
 int builder_add_row(struct builder *builder, const struct row *row);
 
 /*
- * As builder_add_row(), without copies: what the row owns becomes the builder's, and it is as after
- * row_init(). On -ENOMEM it is either that or as it was.
+ * Works like builder_add_row(), without copies: what the row owns becomes the builder's, and it is
+ * as after row_init(). On -ENOMEM it is either that or as it was.
  */
 int builder_move_row(struct builder *builder, struct row *row);
 

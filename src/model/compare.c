@@ -94,7 +94,7 @@ static int list_fill(struct comparison_list *list, const struct group_members *m
 	return 0;
 }
 
-/* By how much a figure changed, whichever way; 0 if that is not known. */
+/* Returns by how much a figure changed, whichever way; 0 if that is not known. */
 static double change_between(double a, double b)
 {
 	double change = fabs(b - a);
@@ -159,7 +159,7 @@ const char *const regression_names[NR_REGRESSION_KIND] = {
 	[REGRESSION_P99] = "p99",
 };
 
-/* One that is absent is. */
+/* An absent side is negligible. */
 static bool side_is_negligible(const struct compare_side *side, const struct compare_side *total)
 {
 	const struct row *row = &side->group.sum, *all = &total->group.sum;
@@ -168,7 +168,7 @@ static bool side_is_negligible(const struct compare_side *side, const struct com
 	       (double)row->wall_ns <= SHARE_LEAST * (double)all->wall_ns;
 }
 
-/* By what part b is above a, if that is more than the limit; else 0. */
+/* Returns by what part b is above a, if that is more than the limit; else 0. */
 static double rise_between(double a, double b, double limit)
 {
 	double rise = a > 0 ? b / a - 1 : INFINITY;

@@ -22,7 +22,7 @@ enum compare_word {
 
 extern const char *const compare_words[NR_COMPARE_WORD];
 
-/* One group on one side. Absent, it is a group of zeroes. */
+/* Holds one group on one side. An absent one is a group of zeroes. */
 struct compare_side {
 	bool present;
 	struct group group; /* owned; process points into the snapshot */

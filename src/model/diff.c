@@ -184,7 +184,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	if (err)
 		return err;
 	diff_processes(&diff);
-	/* Only of what is in the difference. */
+	/* These losses are only those of what is in the difference. */
 	out->losses.count[LOSS_NUMBER_FOLDED] = out->losses.count[LOSS_KIND_FOLDED] = 0;
 	snapshot_count_folded(out, &out->losses);
 	out->start_ns = earlier->end_ns;
@@ -215,7 +215,7 @@ static int join_rows(struct builder *builder, const struct snapshot *part)
 	return 0;
 }
 
-/* As calls in flight are now; a row with nothing else in it. */
+/* Adds the calls in flight as they are now, in rows with nothing else in them. */
 static int join_in_flight(struct builder *builder, const struct snapshot *now)
 {
 	for (size_t i = 0; i < now->nr_rows; i++) {

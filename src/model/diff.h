@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was counted between two snapshots of the same counting, and over any span between readings.
+ * Computes what was counted between two snapshots of the same counting, and over any span between
+ * readings.
  */
 #pragma once
 
@@ -16,8 +17,8 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 
 /*
  * Adds up the differences between consecutive readings, the last of which is now (a whole one, not
- * a difference). What is true at one moment only (calls in flight, threads, names) is that of now.
- * A min or max is the lowest or highest bound of the parts. Returns 0 or -ENOMEM.
+ * a difference). Values of one moment (calls in flight, threads, names) are those of now. A min or
+ * max is the lowest or highest bound of the parts. Returns 0 or -ENOMEM.
  */
 int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
 		  struct snapshot **ret);

@@ -15,7 +15,7 @@ struct group {
 	struct share *share;
 };
 
-/* Which row of a group. */
+/* Tells which row of a group it is. */
 struct row_id {
 	uint64_t serial, arg0;
 	int64_t nr;

@@ -20,7 +20,7 @@ static int compare_comm(const struct group_member *a, const struct group_member 
 {
 	if (!a->process || !b->process)
 		return (a->process != NULL) - (b->process != NULL);
-	/* Not all bytes: what follows a NUL is left from an earlier name. */
+	/* Bytes after a NUL do not count: they are left from an earlier name. */
 	return strncmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
@@ -297,7 +297,7 @@ int group_list_select(struct group_list *list, const struct group_filter *filter
 	others.nr_merged = list->nr_groups - kept;
 	while (list->nr_groups > kept)
 		row_done(&groups[--list->nr_groups].sum);
-	/* In the place of one that was left out. */
+	/* The others take the place of one that was left out. */
 	if (others.nr_merged)
 		groups[list->nr_groups++] = others;
 	else

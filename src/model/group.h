@@ -19,7 +19,7 @@ enum group_key {
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
-/* One group. Of sum's identity only the fields that the keys ask for mean anything. */
+/* Holds one group. In sum's identity only the fields that the keys ask for mean anything. */
 struct group {
 	struct row sum;
 	bool moves_data;  /* some of its calls move data; only then does bytes mean anything */

@@ -67,7 +67,7 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 			ret->view.end = STACK_FRAMES_LOST;
 		return true;
 	}
-	/* What the row has in none of its stacks, as rows of calls that found no room do. */
+	/* Adds what the row has in none of its stacks, as rows of calls that found no room do. */
 	for (size_t i = 0; i < row->nr_stacks; i++)
 		stack_count_add(&sum, &row->stacks[i]);
 	ret->count = (struct stack_count){

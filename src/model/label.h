@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How rows, processes and frames are called in every report, and stacks as reports see them: every call
- * has one.
+ * Tells how rows, processes and frames are called in every report, and stacks as reports see them:
+ * every call has one.
  */
 #pragma once
 
@@ -32,19 +32,19 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[P
 
 /* --- stacks ------------------------------------------------------------------------------------- */
 
-/* As the end of a stack, beside enum stack_end: calls whose stack found no room. */
+/* Extends enum stack_end: calls whose stack found no room. */
 #define VIEW_OTHERS NR_STACK_END
 
 #define NR_VIEW_END (NR_STACK_END + 1)
 
-/* By what stacks are ordered, and how wide their boxes are. */
+/* Tells by what stacks are ordered, and how wide their boxes are. */
 enum stack_weight {
 	STACK_WEIGHT_CALLS,
 	STACK_WEIGHT_TIME, /* wall time in the calls, asleep or not */
 	NR_STACK_WEIGHT,
 };
 
-/* One stack of one row or group. */
+/* Describes one stack of one row or group. */
 struct stack_sample {
 	struct stack view; /* its frames belong to the snapshot's table */
 	struct stack_count count;

@@ -29,7 +29,7 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	return 0;
 }
 
-/* To compile a glob takes longer than to look at a process, of which there may be many thousands. */
+/* Compiling a glob takes longer than looking at a process, of which there may be many thousands. */
 struct filter_globs {
 	const struct process_filter *filter;
 	struct selector globs[]; /* by selector; one that cannot be compiled matches nothing */

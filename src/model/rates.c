@@ -213,7 +213,7 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
 }
 
-/* One line a process, in their order; rows have the same. Rows of nobody come first. */
+/* Makes one line per process, in their order; rows have the same. Rows of nobody come first. */
 static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_count)
 {
 	const struct snapshot *diff = rates->diff;
@@ -240,7 +240,7 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);
-		/* One that neither lives nor did anything is left out. */
+		/* A process that neither lives nor did anything is left out. */
 		count += line->threads || line->calls || line->in_flight || rate_cpu_ns(line);
 	}
 	*ret = lines;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each process did in an interval, from two readings of one counting: the question of
- * prstat -m. Its threads' time is split into microstates (see below), which add up to the
- * interval times the threads. They are shown as percentages of that, so a line adds up to 100;
- * the CPU time is shown as a percentage of one CPU, too: two busy threads make 200.
+ * Computes what each process did in an interval, from two readings of one counting: the question of
+ * prstat -m. Its threads' time is split into microstates (see below), which add up to the interval
+ * times the threads. They are shown as percentages of that, so a line adds up to 100; the CPU time
+ * is shown as a percentage of one CPU, too: two busy threads make 200.
  */
 #pragma once
 

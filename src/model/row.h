@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one process did with one system call: the numbers, and how they are merged and subtracted.
- * Of the calls that ended, the timed ones are those whose start and end were both seen:
- * hist_total(hist) = calls - untimed - no_return.
+ * Holds the numbers of what one process did with one system call, merges and subtracts them. Of the
+ * calls that ended, the timed ones are those whose start and end were both seen: hist_total(hist) =
+ * calls - untimed - no_return.
  */
 #pragma once
 
@@ -64,8 +64,9 @@ struct row {
 	uint64_t oldest_start_ns; /* CLOCK_MONOTONIC, UINT64_MAX when none */
 
 	/*
-	 * What those in flight but not early have taken so far: with wall_ns and off_ns it makes
-	 * the time spent in calls up to now. In a difference their growth, below 0 once they end.
+	 * The time that calls in flight but not early have taken so far: with wall_ns and off_ns it
+	 * makes the time spent in calls up to now. In a difference their growth, below 0 once they
+	 * end.
 	 */
 	int64_t open_wall_ns;
 	int64_t open_off_ns;

@@ -69,9 +69,9 @@ struct usage {
 };
 
 /*
- * One process, or, with pid 0, all ended ones of one name, user and cgroup that were folded to
- * bound memory; boot_ns then tells such groups apart. The group of UID_NONE has those of all
- * further names. pid 0, boot_ns 0 is nobody: the calls that found no room.
+ * Describes one process, or, with pid 0, all ended ones of one name, user and cgroup that were
+ * folded to bound memory; boot_ns then tells such groups apart. The group of UID_NONE has those of
+ * all further names. pid 0, boot_ns 0 is nobody: the calls that found no room.
  */
 struct process {
 	uint32_t pid;
@@ -139,7 +139,7 @@ bool process_same_kind(const struct process *a, const struct process *b);
 /* The kind of the group that those of all further names fold into, as a process without counts. */
 struct process process_of_other_kinds(void);
 
-/* What an id in a process is called. */
+/* Names an id that a process has. */
 struct id_name {
 	uint64_t id;
 	char *name; /* owned */
@@ -216,8 +216,8 @@ uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *r
 /* --- timelines -------------------------------------------------------------------------------- */
 
 /*
- * What was counted over a span of time, in steps, and where nothing is known. Times of day are
- * CLOCK_REALTIME in ns; durations are monotonic, so the two may differ where the clock was set.
+ * Holds what was counted over a span of time, in steps, and where nothing is known. Times of day
+ * are CLOCK_REALTIME in ns; durations are monotonic, so the two may differ where the clock was set.
  */
 #define TIMELINE_MAX_STEPS 10000
 

@@ -56,7 +56,7 @@ int stack_table_intern(struct stack_table *table, const char *string, const char
 	return 0;
 }
 
-/* One of its id stays where it is: it only gets other frames. */
+/* A stack of the same id stays where it is: it only gets other frames. */
 int stack_table_put(struct stack_table *table, const struct stack *stack)
 {
 	struct stack_frame *frames = calloc(stack->nr_frames + 1, sizeof(*frames));

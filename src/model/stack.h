@@ -53,8 +53,8 @@ int stack_table_intern(struct stack_table *table, const char *string, const char
 const char *stack_table_string(const struct stack_table *table, const char *string);
 
 /*
- * Adds a stack whose strings are the table's own: none is looked for or copied. Of one whose id is there
- * already the frames are replaced: more of their names is known by now. 0 or -ENOMEM.
+ * Adds a stack whose strings are the table's own: none is looked for or copied. If its id is there
+ * already, the frames are replaced: more of their names is known by now. 0 or -ENOMEM.
  */
 int stack_table_put(struct stack_table *table, const struct stack *stack);
 

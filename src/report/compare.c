@@ -138,7 +138,7 @@ static const struct {
 	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 2, REGRESSION_P99 },
 };
 
-/* In ns if it is a time, or ns a second. NAN: unknown. */
+/* Returns ns if it is a time, or ns a second. NAN: unknown. */
 static double side_value(const struct compare_side *side, enum measure which)
 {
 	bool timed = row_timed(&side->group.sum) != 0;
@@ -177,7 +177,7 @@ static void rise_format(double rise, char *buf, size_t size)
 	else if (fabs(rise) < 0.005)
 		snprintf(buf, size, "0%%");
 	else
-		/* What is left of something is not nothing. */
+		/* A fall to nearly nothing is not shown as -100%. */
 		snprintf(buf, size, "%+.0f%%", fmax(rise * 100, -99));
 }
 
@@ -220,8 +220,8 @@ static void sheet_add_measure(struct sheet *sheet, enum measure which)
 }
 
 /*
- * A sum has a label in place of its keys, and no failures. Of a group that is absent, rates are 0 and
- * latencies unknown. What fails ends with a mark.
+ * A sum has a label in place of its keys, and no failures. If a group is absent, its rates are 0
+ * and its latencies unknown. A row that fails ends with a mark.
  */
 static void sheet_add_row(struct sheet *sheet, const struct comparison_list *list,
 			  const struct comparison *item, const struct regressions *found,
@@ -435,7 +435,7 @@ static void put_side(struct json_writer *to, const char *key, const struct compa
 	json_put_end(to);
 }
 
-/* What both a group and the sum of all have. */
+/* Writes what both a group and the sum of all have. */
 static void put_figures(struct json_writer *to, const struct comparison *item)
 {
 	put_side(to, "a", &item->a);

@@ -106,7 +106,7 @@ int report_csv(const struct snapshot *snapshot, const struct table_options *opti
 	snprintf(interval, sizeof(interval), "%s,%s", start, end);
 	for (size_t i = 0; i < part.list.nr_groups; i++)
 		print_line(interval, &columns, &part.scope, &part.list.groups[i], out);
-	/* One that is missing would look like none. */
+	/* Without a line the interval would seem to be missing. */
 	if (!part.list.nr_groups && snapshot->elapsed_ns)
 		print_line(interval, &columns, &part.scope, NULL, out);
 	return ferror(out) ? -EIO : 0;

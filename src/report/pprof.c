@@ -147,7 +147,7 @@ struct numbered {
 struct pprof {
 	const struct snapshot *snapshot;
 	struct protobuf profile, strings;
-	/* By the field of the profile that they are in. */
+	/* Each field of the profile has one. */
 	void *trees[PROFILE_STRING_TABLE + 1]; /* of struct numbered */
 	uint64_t counts[PROFILE_STRING_TABLE + 1];
 	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
@@ -210,7 +210,7 @@ static uint64_t string_id(struct pprof *pprof, const char *text)
 	return id;
 }
 
-/* Of a message whose first field is its number. */
+/* Returns the number of a message, which becomes its first field. */
 static uint64_t message_id(struct pprof *pprof, unsigned int field, const struct protobuf *body)
 {
 	struct protobuf message __cleanup(protobuf_done) = { .size = 0 };

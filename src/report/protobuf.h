@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* One message, encoded; begins as all zero. */
+/* Holds one encoded message; begins as all zero. */
 struct protobuf {
 	unsigned char *bytes; /* owned */
 	size_t size;

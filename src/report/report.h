@@ -62,7 +62,7 @@ int report_check_lines(const struct snapshot *snapshot, const struct report_opti
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
 
 /*
- * A report as one JSON object on one line: the text, and when it was counted. Who reads it gets a text
+ * A report as one JSON object on one line: the text, and when it was counted. A reader gets a text
  * without control characters but line ends; -EINVAL with d filled for anything else.
  */
 struct report_text {
@@ -84,16 +84,16 @@ int report_truss(const struct snapshot *snapshot, FILE *out);
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /*
- * Errors by errno, most frequent first, by default of each program. Of the options it obeys keys,
- * top and min_calls. Ends with the trust lines.
+ * Prints errors by errno, most frequent first, by default of each program. It obeys the options
+ * keys, top and min_calls. Ends with the trust lines.
  */
 int report_errors(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /*
  * Comma-separated values for spreadsheets and scripts: a line a group, times in ns, unknown values
- * empty, start and end of the interval in front. One without any group has a line all the same,
- * unless it took no time. Many intervals go into one file if only the first has the header line.
- * All options but width, hist and waiting.
+ * empty, start and end of the interval in front. An interval without any group has a line all the
+ * same, unless it took no time. Many intervals go into one file if only the first has the header
+ * line. All options but width, hist and waiting.
  */
 int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
 	       FILE *out);
@@ -103,8 +103,8 @@ int report_strace(const struct snapshot *snapshot, FILE *out);
 
 /*
  * A picture, as one static SVG file: calls as bars and min, average, p99 and max on a log axis, of
- * the 20 groups with the longest total. Of the options it obeys keys, top (up to 20),
- * min_calls, errors_only and waiting.
+ * the 20 groups with the longest total. It obeys the options keys, top (up to 20), min_calls,
+ * errors_only and waiting.
  */
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
@@ -112,8 +112,8 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 
 /*
  * The section below a table: for each of its groups, in its order, the stacks in the layout of
- * DTrace's ustack() and trunc(), the heaviest last. Of the options of the table it obeys keys,
- * sort, top, min_calls, errors_only and waiting. Writes nothing when no stacks were taken.
+ * DTrace's ustack() and trunc(), the heaviest last. It obeys the table's options keys, sort, top,
+ * min_calls, errors_only and waiting. Writes nothing when no stacks were taken.
  */
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out);
@@ -138,12 +138,12 @@ int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE
 /*
  * A line a step and a sum, of the calls that do not wait for work; a gap is a line in its place.
  * Steps without anything counted are lines of their own unless a gap says why. Times of day are
- * local. Of the options it obeys width and waiting. Ends with the trust lines.
+ * local. It obeys the options width and waiting. Ends with the trust lines.
  */
 int report_timeline(const struct timeline *timeline, const struct table_options *options,
 		    FILE *out);
 
-/* As report_csv(), of all steps below one header; what was not counted has no lines. */
+/* Does what report_csv() does for all steps, below one header; gaps have no lines. */
 int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
 			FILE *out);
 
@@ -160,7 +160,7 @@ struct compare_input {
 	double fail_over; /* --fail-over: 0.2 for 20%; 0: nothing fails */
 };
 
-/* What became worse of a group; nothing without --fail-over. */
+/* Tells what became worse in a group; nothing without --fail-over. */
 struct compare_verdict {
 	bool failed;
 	struct regressions found;
@@ -172,7 +172,7 @@ struct compare_part {
 	size_t shown;                     /* the first of them; --top leaves the others out */
 };
 
-/* What both reports show, and what an exit status depends on. */
+/* Holds what both reports show, and what an exit status depends on. */
 struct compare_view {
 	struct compare_part parts[NR_TABLE_HALF];
 	size_t groups, left_out;
@@ -186,8 +186,8 @@ int compare_view_make(const struct compare_input *input, const struct table_opti
 void compare_view_done(struct compare_view *view);
 
 /*
- * A table with both sides of each group, and sentences on what changed and what failed. Calls that wait for
- * work stand apart. Of the options it obeys keys, top (of each half), width and waiting.
+ * A table with both sides of each group, and sentences on what changed and what failed. Calls that
+ * wait for work stand apart. It obeys the options keys, top (of each half), width and waiting.
  */
 int report_comparison(const struct compare_input *input, const struct compare_view *view,
 		      const struct table_options *options, FILE *out);
@@ -204,7 +204,7 @@ int report_comparison_json(const struct compare_input *input, const struct compa
  */
 void bars_print(const struct hist *hist, FILE *out);
 
-/* One line: "exact", or what is missing and why. */
+/* Prints one line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, FILE *out);
 
 /*

@@ -74,7 +74,7 @@ static void print_count(const struct section *section, const struct stack_count 
 	scale_format(section->scale, count->wall_ns, text, sizeof(text));
 	fprintf(section->out, "%*s %s in %" PRIu64 " call%s: ", COUNT_WIDTH, text,
 		section->scale->unit, count->calls, plural(count->calls));
-	/* What keeps no run-queue times cannot tell the two apart. */
+	/* A kernel without run-queue times cannot tell the two apart. */
 	if (section->snapshot->has_runq) {
 		print_time(section, "sleep ", count->off_ns - count->runq_ns);
 		print_time(section, ", runq ", count->runq_ns);
@@ -139,7 +139,7 @@ static int print_group(struct section *section, const struct table_part *part,
 	return 0;
 }
 
-/* Only if any is not. */
+/* Prints how many calls have no complete stack, if any. */
 static void print_completeness(const struct section *section)
 {
 	uint64_t all = 0, incomplete = 0;
@@ -178,7 +178,7 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		return 0;
 	if (table_halves_make(snapshot, options, parts))
 		return -ENOMEM;
-	/* One unit for the whole section, that of its longest time. */
+	/* The whole section has one unit, that of its longest time. */
 	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		for (size_t i = 0; i < parts[half].list.nr_groups; i++)
 			most = max_u64(most, parts[half].list.groups[i].sum.wall_ns);

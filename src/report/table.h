@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the reports that group have in common: the columns that tables have, as data, the grid that they
- * are shown in, the options, and the groups that these ask for.
+ * Serves the reports that group: the columns that tables have, as data, the grid that they are
+ * shown in, the options, and the groups that these ask for.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ enum column_kind {
 	NR_COLUMN_KIND,
 };
 
-/* What the cells of one table have in common. */
+/* Holds what the cells of one table have in common. */
 struct column_scope {
 	const struct snapshot *snapshot;
 	unsigned int keys; /* the groups are grouped by */
@@ -72,7 +72,7 @@ bool column_is_key(const struct column *column);
 /* Whether groups by these keys have a value in it: numbers always do. */
 bool column_is_known(const struct column *column, unsigned int keys);
 
-/* Cells; false if unknown. Of a group of others, no key is known. */
+/* Write a cell; false if unknown. A group of others has no known key. */
 bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX]);
 bool column_number(const struct column *column, const struct column_scope *scope,
@@ -94,7 +94,7 @@ int grid_new(size_t nr_columns, struct grid **ret);
 void grid_free(struct grid *grid);
 CLEANUP_OF(grid, grid_free)
 
-/* Names a column. Of those with a rank, the highest is hidden first; 0: never. */
+/* Names a column. The column of the highest rank is hidden first; 0: never. */
 void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank);
 
 /*
@@ -198,8 +198,8 @@ int table_halves_make(const struct snapshot *snapshot, const struct table_option
 void table_halves_done(struct table_part (*parts)[NR_TABLE_HALF]);
 
 /*
- * Sets titles and scales of a grid that begins with these columns. Those that are no keys have ranks: see
- * grid_set_title().
+ * Sets titles and scales of a grid that begins with these columns. Columns that are no keys have
+ * ranks: see grid_set_title().
  */
 void table_set_titles(struct grid *grid, const struct column_list *columns, const int *ranks);
 

@@ -26,7 +26,7 @@ static const struct {
 
 #define NR_CELLS ARRAY_SIZE(cells)
 
-/* Of a time of day: where the date ends, with the blank. */
+/* The date of a time of day takes this much, with the blank. */
 #define DATE_LENGTH 11
 
 static const char *const gap_texts[NR_GAP_REASON] = {

@@ -2,13 +2,13 @@
 /*
  * Writes the tables of truss -c and strace -c, column for column.
  *
- * That of truss is as Solaris and illumos print it: names in 19 columns, times as seconds with
+ * The table of truss is as Solaris and illumos print it: names in 19 columns, times as seconds with
  * three decimals and no leading zero, errors blank when there are none, rows in the order of the
  * system call numbers. The name column grows only for names that do not fit.
  *
- * That of strace is as strace 6.1 prints it, for scripts that parse it: a table for each kind of
- * call, the machine's own first. As there, a table without calls is not printed. Rows are sorted by
- * CPU time, then by number; errors are blank when there are none.
+ * The table of strace is as strace 6.1 prints it, for scripts that parse it: a table for each kind
+ * of call, the machine's own first. As there, a table without calls is not printed. Rows are sorted
+ * by CPU time, then by number; errors are blank when there are none.
  */
 #include "report/report.h"
 #include "syscalls/names.h"
@@ -136,7 +136,7 @@ static void print_mode(const struct group_list *list, enum syscall_abi abi, bool
 	}
 	if (!sum.calls)
 		return;
-	/* One blank more than the longest name. */
+	/* Leaves one blank behind the longest name. */
 	width = longest_name(groups, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
 	qsort(groups, count, sizeof(*groups), compare_groups);
 	if (titled)

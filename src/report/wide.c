@@ -168,10 +168,10 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 
 /* --- errors: they add up to all errors, with and without errno ----------------------------------- */
 
-/* What the kernel had no room to tell apart. */
+/* Stands for errnos that the kernel had no room to tell apart. */
 #define ERRNO_UNKNOWN 0
 
-/* One errno of one group. */
+/* Counts one errno of one group. */
 struct failure {
 	const struct group *group;
 	struct errno_count errors;

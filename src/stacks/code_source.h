@@ -23,7 +23,7 @@ struct opened_code {
 
 void opened_code_close(struct opened_code *code);
 
-/* Whoever writes into a file while it is mapped gets no names of what it was, or is. Waits for nobody. */
+/* False for a file written to while mapped: it gets no names, old or new. Waits for nobody. */
 bool opened_code_is_unchanged(const struct opened_code *code);
 
 /* Packs and unpacks an opened file for the way home from a copy; its descriptors go along. */
@@ -46,7 +46,7 @@ struct code_source {
 	void *closure;
 	int fds[2]; /* that copies need for the source's functions; -1: none */
 
-	/* In a copy. -ESRCH: nobody has the file. */
+	/* Runs in a copy. -ESRCH: nobody has the file. */
 	copy_function search; /* its closure is a struct code_search */
 	/* The key of what a process, by its folder, has mapped; false: nobody asks for it. */
 	bool (*key)(void *closure, int process, const struct code_mapping *mapping,
@@ -54,7 +54,10 @@ struct code_source {
 	/* Asks the kernel for the layout of a process now; 0: unknown. */
 	uint32_t (*layout)(void *closure, const struct process_id *process);
 
-	/* In a copy, too: whether an open file has the key (elf/worker.h); the closure is the source's. */
+	/*
+	 * Runs in a copy, too: does an open file have the key (elf/worker.h)? The closure is the
+	 * source's.
+	 */
 	int (*is_it)(const struct elf_proof *proof, int fd);
 
 	/* Here, at once. */
@@ -67,6 +70,6 @@ struct code_source {
 			 const struct inode_key *key, const char *name);
 	/* Returns its name, as long as the source lives; NULL: unknown. */
 	const char *(*module)(void *closure, uint32_t file);
-	/* From an offset in it to an address, as far as that is known. */
+	/* Turns an offset in it into an address, as far as that is known. */
 	uint64_t (*address)(void *closure, uint32_t file, uint64_t offset);
 };

@@ -156,7 +156,7 @@ static int own_finish(struct name_task *task)
 	return 0;
 }
 
-/* In the copy of this process: the paths are those of whoever runs the program. */
+/* Runs in the copy of this process: the paths are those of whoever runs the program. */
 static int look_run(void *closure, struct copy_answer *ret)
 {
 	const struct name_task *task = closure;
@@ -194,7 +194,7 @@ static int debug_begin(struct name_task *task)
 	return worker_ask(task, ELF_SYMBOLS, task->opened.fd, &task->debug, 0);
 }
 
-/* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
+/* Whether a file that could not be read is what it is. Writing to it makes another file of it. */
 static bool failure_lasts(int err)
 {
 	return err == -EBADMSG || err == -E2BIG || err == -EINVAL || err == -EFBIG ||
@@ -225,7 +225,9 @@ static int debug_finish(struct name_task *task)
 	return 0;
 }
 
-/* To wait for servers takes long: it is an errand of another kind, so that nobody else waits behind it. */
+/*
+ * Waiting for servers takes long: it is an errand of another kind, so that nobody waits behind it.
+ */
 static int fetch_begin(struct name_task *task)
 {
 	struct name_files *files = task->files;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads files for the names of their places. What has failed is tried again, the more seldom the more
- * often it has failed, and never given up for good.
+ * Reads files for the names of their places. A file that has failed is tried again, less often
+ * after each failure, and never given up for good.
  */
 #pragma once
 

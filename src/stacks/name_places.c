@@ -151,7 +151,7 @@ static void place_remove(struct name_places *places, struct name_place *place)
 	place_free(place);
 }
 
-/* Whoever has half of all, or meets a table that is full, gives up his own first. */
+/* A user with half of all places, or who meets a full table, gives up their own first. */
 static bool room_make(struct name_places *places, struct name_user *user)
 {
 	struct name_place *place = NULL;
@@ -204,7 +204,7 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 	return place;
 }
 
-/* One of a process is nobody's then: the next stack has its own. */
+/* A place of a process is nobody's then: the next stack has its own. */
 static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))

@@ -18,7 +18,7 @@ struct name_place;
 struct unnamed_stack;
 TAILQ_HEAD(place_queue, name_place);
 
-/* Whose processes have caused it. */
+/* Counts the places that a user's processes have caused. */
 struct name_user {
 	uint32_t uid;
 	size_t nr_places;
@@ -65,7 +65,7 @@ struct name_places;
 /* Borrows the table, whose strings names are. 0 or -ENOMEM. */
 int name_places_new(struct stack_table *table, struct name_places **ret);
 
-/* Those in lists and stacks are gone with it. NULL is fine. */
+/* Places in lists and stacks are gone with it. NULL is fine. */
 void name_places_free(struct name_places *places);
 
 /* NULL: no memory. */

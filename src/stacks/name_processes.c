@@ -84,7 +84,7 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 
 		if (!memory.exec)
 			continue;
-		/* As the kernel counts them. */
+		/* The kernel counts pages of code like this. */
 		if (!memory.write && memory.start < END_OF_USER_MEMORY)
 			ret->exec_pages += (memory.end - memory.start) / PAGE_BYTES;
 		if (ret->nr++ == MAX_MAPPINGS)
@@ -100,7 +100,7 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 	return maps ? 0 : -ESRCH;
 }
 
-/* Those that the process has while it has one layout: if it is still that process. */
+/* Reads the mappings that the process has in one layout, if it is still that process. */
 static int mappings_run(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
@@ -164,7 +164,7 @@ static enum errand_turn mappings_step(void *closure)
 
 /* --- what a JIT says -------------------------------------------------------------------------- */
 
-/* In the copy of this process: the folder is one that the process sees. */
+/* Runs in the copy of this process: the folder is one that the process sees. */
 static int jit_open(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
@@ -278,8 +278,8 @@ static bool process_is_busy(const struct name_process *process)
 }
 
 /*
- * Where there is room: of the one that was used least lately, but of no one who waits for names. Whoever
- * has half of all makes room himself.
+ * Finds room: that of the process that was used least lately, but never of one that waits for
+ * names. A user who has half of all makes room among their own.
  */
 static struct name_process **room_find(struct name_processes *processes, uint32_t user)
 {

@@ -36,8 +36,8 @@ struct found_code {
 };
 
 /*
- * What a process had mapped at an address when it had so many pages of code. False: nothing, or it
- * cannot be told for certain, as it may be something else by now.
+ * Finds what a process had mapped at an address when it had so many pages of code. False: nothing,
+ * or it cannot be told for certain, as it may be something else by now.
  */
 bool name_processes_find(struct name_processes *processes, const struct process_id *id,
 			 uint32_t exec_pages, uint64_t address, struct found_code *ret);

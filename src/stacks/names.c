@@ -11,13 +11,16 @@
 #include "elf/debuginfod.h"
 #include "stacks/name_processes.h"
 
-/* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
+/* A stack has the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
 /* A wait for names includes names that fail at first, but not for long. */
 #define SOON_NS NS_PER_SEC
 
-/* For a pass, before others have their turn; and as many times as long there is none after it. */
+/*
+ * A pass takes this long before others have their turn, and the pause after it so many times as
+ * long.
+ */
 #define TURN_NS     (5 * NS_PER_MS)
 #define PAUSE_TIMES 20
 #define CLOCK_EVERY 16
@@ -389,7 +392,7 @@ int names_run(struct names *names)
 	struct unnamed_stack *stack;
 	int err = 0;
 
-	/* What has waited for mappings, which are known now as far as they can be. */
+	/* These stacks have waited for mappings, which are known now as far as they can be. */
 	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
 		stack->waits_for_mappings = false;
 		stack->version = 0;

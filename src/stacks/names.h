@@ -9,7 +9,7 @@
  *	errands_run(errands);
  *	names_run(names);
  *
- * What it keeps is bounded: names of places that were seen, never the symbols of a file.
+ * Its memory is bounded: it keeps names of places that were seen, never the symbols of a file.
  */
 #pragma once
 

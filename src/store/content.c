@@ -174,7 +174,7 @@ static int64_t call_of(const struct row *row)
 	return (row->nr == ROW_NR_OTHER ? CALL_NR_OTHER : row->nr) * CALL_ABIS + row->abi;
 }
 
-/* Names a call for people. Those without a name have no row: there may be 2^32. */
+/* Names a call for people. Calls without a name have no row: there may be 2^32. */
 static int call_write(struct db *db, const struct row *row)
 {
 	bool has_number = row->nr >= 0 && row->nr <= INT32_MAX;
@@ -244,7 +244,7 @@ static int write_shares(struct db *db, int64_t interval, const struct snapshot *
 	return err;
 }
 
-/* What is added up by kind: cells and shares. */
+/* Writes what is added up by kind: cells and shares. */
 static int write_kinds(struct db *db, int64_t interval, struct builder *builder)
 {
 	struct snapshot *kinds __cleanup(snapshot_freep) = calloc(1, sizeof(*kinds));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One open database, its statements and its schema (schema.sql). All functions that return int
- * return 0 or -errno: -EBADMSG means that SQLite finds the file damaged, -EUCLEAN that something in it
- * is not as we write it (the file may be whole), -ENOSPC that the disk is full.
+ * Holds one open database, its statements and its schema (schema.sql). All functions that return
+ * int return 0 or -errno: -EBADMSG means that SQLite finds the file damaged, -EUCLEAN that
+ * something in it is not as we write it (the file may be whole), -ENOSPC that the disk is full.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ void db_close(struct db *db);
 /* Whether SQLite finds the file in order: 0, -EBADMSG, or -EIO when it could not be read. */
 int db_check(struct db *db);
 
-/* What an SQLite result code is as a negative errno; 0 for success. */
+/* Turns an SQLite result code into a negative errno; 0 for success. */
 int db_errno(int result);
 
 /* Runs SQL without results: any number of statements. */

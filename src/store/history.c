@@ -179,7 +179,7 @@ char *history_set_aside(struct history *history)
 	return steal_ptr(&history->aside);
 }
 
-/* Replaces a file that turned out to be damaged. What comes back at once is not helped by that. */
+/* Replaces a file that turned out to be damaged. It gives up if damage comes back at once. */
 static int mend(struct history *history, struct diag *d)
 {
 	int err = -EBADMSG;

@@ -66,9 +66,9 @@ struct history_question {
 	bool by_call;                 /* all kinds become one, "[all]" */
 
 	/*
-	 * What goes on where the history ends and is not in it yet, borrowed; NULL: nothing. It
-	 * counts as if it had been appended, and is refused as history_append() would. The file
-	 * stays as it is.
+	 * The snapshot that goes on where the history ends and is not in it yet, borrowed; NULL:
+	 * none. It counts as if it had been appended, and is refused as history_append() would. The
+	 * file stays as it is.
 	 */
 	const struct snapshot *tail;
 };

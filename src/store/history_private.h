@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the history share. */
+/* Declares what the files of the history share. */
 #pragma once
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #define HISTORY_KEEP_HOURS_2 (400 * 24)
 #define HISTORY_MAX_BYTES    (512ULL << 20)
 
-/* By level; that of level 0 is whatever the caller gives. */
+/* Each level has a period; that of level 0 is whatever the caller gives. */
 extern const int64_t history_period_ns[NR_HISTORY_LEVEL];
 
 struct history {

@@ -111,7 +111,7 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next)
 /* Appends from one look for unused kinds to the next. */
 #define RETIRE_KINDS_EACH 64
 
-/* What is left to the log. */
+/* Leaves at most this much of the limit to the log. */
 #define LOG_BYTES (4ULL << 20)
 
 /* Removes an interval that is in no other, and notes since when there were any. */

@@ -130,7 +130,7 @@ static size_t count_steps(const struct span *span)
 /* 73 years: sums of it and the times of clocks do not overflow. */
 #define MAX_STEP_NS (INT64_MAX / 4)
 
-/* What is not said is the first and the last there is; steps then begin at round times. */
+/* A bound that is not said is the first or the last there is; steps then begin at round times. */
 static int set_bounds(struct span *span)
 {
 	const struct history_question *question = span->question;
@@ -217,7 +217,7 @@ static int span_add(struct span *span, const struct interval *interval)
 	return content_add(span->history->db, interval->id, &span->steps[step]);
 }
 
-/* What was there before all that is there now. */
+/* Adds gaps for what was there before the first interval of now. */
 static int begin_with_lost(struct span *span)
 {
 	struct db *db = span->history->db;

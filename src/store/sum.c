@@ -80,7 +80,7 @@ void sum_add_interval(struct sum *sum, const struct interval *interval)
 		sum->start_ns = interval->start_ns;
 	if (interval->end_ns > sum->end_ns)
 		sum->end_ns = interval->end_ns;
-	/* What only some of them know the sum does not know. */
+	/* The sum only knows what all of them know. */
 	sum->first.flags &= interval->flags;
 	sum->last = *interval;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was counted in some intervals, added up by kind of process and system call: what an interval
- * becomes before it is written, what a roll-up is made of, and a step of an answer. In the file that
- * is content: cells (a kind and a call), shares (a kind alone) and losses. See db.h for the errors.
+ * Adds up what was counted in some intervals by kind of process and system call: an interval
+ * becomes a sum before it is written, and roll-ups and steps of an answer are sums. In the file a
+ * sum is content: cells (a kind and a call), shares (a kind alone) and losses. See db.h for the
+ * errors.
  */
 #pragma once
 
@@ -137,7 +138,7 @@ struct kind_set {
 	size_t count;
 };
 
-/* Those that match; without selectors, all. */
+/* Collects the kinds that match; without selectors, all. */
 int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret);
 bool kind_set_has(const struct kind_set *set, int64_t id);
 

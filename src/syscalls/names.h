@@ -18,7 +18,7 @@ const char *abi_name(enum syscall_abi abi);
 /* NULL if the ABI has no call of that number. */
 const char *syscall_find_name(enum syscall_abi abi, int nr);
 
-/* As syscall_find_name(), but a call without a name is "syscall_0x…". */
+/* Works like syscall_find_name(), but a call without a name is "syscall_0x…". */
 void syscall_name(enum syscall_abi abi, int nr, char *buf, size_t size);
 
 /* The number of a call, or -ENOENT if the ABI does not have it. */
@@ -88,5 +88,5 @@ const char *errno_name(int err);
 /* The number of a name, or -ENOENT. */
 int errno_find(const char *name);
 
-/* As errno_name(), but a number without a name is "errno_…". */
+/* Works like errno_name(), but a number without a name is "errno_…". */
 void errno_label(int err, char *buf, size_t size);

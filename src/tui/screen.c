@@ -25,7 +25,7 @@ void screen_done(struct screen *screen)
 	screen->cells = NULL;
 }
 
-/* Returns where the text ends. What is beyond the screen is left out. */
+/* Returns where the text ends. Text beyond the screen is left out. */
 static int put(struct screen *screen, int x, int y, enum cell_style style, const char *text)
 {
 	for (; *text; text++, x++) {
@@ -100,7 +100,7 @@ static void draw_title(struct screen *screen, const struct top *top)
 		  top->paused ? "paused" : state);
 }
 
-/* Per second, and totals of the moment. What does not fit is left out whole. */
+/* Draws rates per second and current totals. A figure that does not fit is left out whole. */
 static void draw_totals(struct screen *screen, const struct top *top, int y)
 {
 	const struct rates *rates = top->rates;
@@ -144,7 +144,7 @@ static void draw_trust(struct screen *screen, const struct top *top)
 	put_right(screen, 2, x, STYLE_PLAIN, order);
 }
 
-/* Whose calls are shown, and what it does as a whole. */
+/* Draws whose calls are shown, and what it does as a whole. */
 static void draw_opened(struct screen *screen, const struct top *top, int y)
 {
 	const struct rate *line = &top->line;

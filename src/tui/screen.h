@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the
+ * Holds one frame of `bpftruss top` as a grid of cells, printable ASCII, each with a style; and the
  * terminal that shows it.
  */
 #pragma once

@@ -64,7 +64,7 @@ int term_open(struct diag *d)
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	/* What is bad is red then: COLORS says so. */
+	/* Bad values are red then: COLORS says so. */
 	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
 		use_default_colors();
 		init_pair(1, COLOR_RED, -1);

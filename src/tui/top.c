@@ -170,7 +170,10 @@ static int key_open(struct top *top)
 	return top_arrange(top);
 }
 
-/* From the calls of a line to the list, from a filter to all, from all or at once to the shell. */
+/*
+ * Goes from the calls of a line to the list, from a filter to all, from all or at once to the
+ * shell.
+ */
 static int key_back(struct top *top, bool at_once, bool *quit)
 {
 	if (top->opened) {

@@ -94,7 +94,7 @@ int top_foot_lines(const struct top *top);
 size_t top_room(const struct top *top);
 size_t top_count(const struct top *top);
 
-/* One of its lines. */
+/* Returns one of its lines. */
 const struct rate *top_line(const struct top *top, size_t index);
 
 /* --- top_columns.c: the columns of both tables --------------------------------------------------- */
@@ -105,7 +105,7 @@ const struct rate *top_line(const struct top *top, size_t index);
 /* Whether the name, unit, user or pid of a line has a part, whatever its case. */
 bool columns_contain(const struct rate *line, const char *part);
 
-/* What a line is called where it stands alone: process 17 (nginx). */
+/* Names a line where it stands alone: process 17 (nginx). */
 void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
 
 struct top_column {

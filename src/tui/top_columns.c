@@ -204,7 +204,7 @@ CELL_WRITER(write_call)
 #define OF_CALLS   (1U << NR_RATE_BY)
 #define AT(member) offsetof(struct rate, member)
 
-/* From left to right. Those of processes up to OLDEST take 80 columns. */
+/* From left to right. Processes have those up to the rank of OLDEST on a screen of 80 columns. */
 static const struct top_column columns[] = {
 	{ "PID", 7, false, 0, RATE_PID, BY_PID, write_pid, 0 },
 	{ "PROCS", 6, false, 0, NR_LINE_KEY, BY_COMM | BY_UNIT, write_count, AT(nr_processes) },

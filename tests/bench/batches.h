@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the measured programs share: a batch is as many repetitions as take about the time asked
- * for, its figure the nanoseconds of one. Batches are short, so that most of them stay undisturbed,
- * and the median of many is a good measure even on a busy machine.
+ * Serves the measured programs: a batch is as many repetitions as take about the time asked for,
+ * its figure the nanoseconds of one. Batches are short, so that most of them stay undisturbed, and
+ * the median of many is a good measure even on a busy machine.
  */
 #ifndef BENCH_BATCHES_H
 #define BENCH_BATCHES_H
@@ -14,7 +14,7 @@
 
 #define MAX_BATCHES 1000
 
-/* One line of stdin asks for one measurement. */
+/* A line of stdin asks for one measurement. */
 struct request {
 	unsigned int threads;
 	unsigned int batches;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the benchmark makes of its samples: the table, the targets, and the machine they are from.
+"""
+Turns the benchmark's samples into a report: the table, the targets, and the machine they are from.
 
 samples is {variant: [{key: value, ...} of each round, ...]}. A figure is the median of the rounds;
 the best round stands beside it, to tell noise from cost.
@@ -22,7 +23,7 @@ SWITCHES = "empty programs, also at switches"
 
 
 class Figures:
-    """Samples reduced to one number a variant and key; None for what was not measured."""
+    """Samples reduced to one number per variant and key; None for a key that was not measured."""
 
     def __init__(self, samples, reduce):
         self.samples, self.reduce = samples, reduce
@@ -78,7 +79,7 @@ def percent_of_bare(samples, name):
 
 
 def stack_cost(samples):
-    """That of 20 frames, over bpf_get_stackid() in their place."""
+    """Returns the cost of 20 frames, over that of bpf_get_stackid() in their place."""
     figures = medians(samples)
     parts = [figures.added(name, "deep") for name in (STACKED, TRACED, STACKID, EMPTY)]
     return None if None in parts else ratio(parts[0] - parts[1], parts[2] - parts[3])
@@ -97,7 +98,7 @@ def added_over(above, below):
 
 AT_MOST, AT_LEAST = "at most", "at least"
 
-# What, how it is got from the samples, and its limit.
+# Each target has a name, a way to get it from the samples, and a limit.
 TARGETS = [
     ("added: traced / two timestamps", added_over((TRACED, "call"), (TIMESTAMPS, "call")),
      AT_MOST, 1.25),

@@ -19,11 +19,11 @@ WORKERS = 4
 
 
 class BenchError(Exception):
-    """What keeps the benchmark from going on, in one sentence."""
+    """Says in one sentence what keeps the benchmark from going on."""
 
 
 class ToolError(Exception):
-    """What keeps one tool from being measured: it stands in the tool's row."""
+    """Says what keeps one tool from being measured: it stands in the tool's row."""
 
 
 def program_missing(name):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the verifier of this kernel looks at, for each program in one way to configure them.
+ * Prints what the verifier of this kernel looks at, for each program in one way to configure them.
  *
  * usage: verifier [names] [stacks] [kernel-stacks] [arg0]. Loads and attaches as bpftruss does, and
  * prints a line for each program: its name, instructions and states. The build wraps libbpf's

@@ -6,7 +6,7 @@
 extern int sample_alias(int n) __attribute__((weak, alias("sample_public")));
 extern int _sample_public(int n) __attribute__((alias("sample_public")));
 
-/* What a hostile file may be called by. */
+/* A hostile file may give a function such a name. */
 int sample_escape(int n) __asm__("\033[31mred\nname");
 
 volatile int sink;

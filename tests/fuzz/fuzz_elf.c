@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What reads foreign bytes, in this process: the parsers that a worker runs, and the check of its
- * answer that the privileged side runs. The first byte of an input chooses; what a parser has made
- * must pass the check.
+ * Fuzzes what reads foreign bytes, in this process: the parsers that a worker runs, and the check
+ * of its answer that the privileged side runs. The first byte of an input chooses; the result of a
+ * parser must pass the check.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the history reads of a file that may be damaged. The first byte of an input chooses: a
- * histogram, errnos, or a whole file, which must open, answer and take another interval.
+ * Fuzzes what the history reads of a file that may be damaged. The first byte of an input chooses:
+ * a histogram, errnos, or a whole file, which must open, answer and take another interval.
  */
 #include <fcntl.h>
 
@@ -9,7 +9,7 @@
 #include "store/history.h"
 #include "fuzz.h"
 
-/* What was read is written the same way, or in fewer bytes. */
+/* A histogram that was read is written the same way, or in fewer bytes. */
 static void fuzz_histogram(const uint8_t *data, size_t size)
 {
 	struct blob blob __cleanup(blob_done) = { 0 };

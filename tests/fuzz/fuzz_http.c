@@ -50,7 +50,7 @@ static int listener_make(struct sockaddr_un *address, socklen_t *size)
 	return fd;
 }
 
-/* As long as it has something to do without waiting. */
+/* Runs the server as long as it has something to do without waiting. */
 static void server_settle(struct ipc_server *server)
 {
 	struct pollfd ready = { .fd = ipc_server_fd(server), .events = POLLIN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader of JSON reports. What it takes must stand every report, and be the same again when it
- * is written and read once more.
+ * Fuzzes the reader of JSON reports. A snapshot that it takes must stand every report, and be the
+ * same again when it is written and read once more.
  */
 #include "report/report.h"
 #include "fuzz.h"

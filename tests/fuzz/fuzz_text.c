@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a user writes: lists of calls, columns and keys, globs, units, times, numbers, whole command
- * lines and configuration files. The first byte of an input chooses the parser, by a letter. What
- * one of them takes must keep what its header promises; what it refuses must say why.
+ * Fuzzes what a user writes: lists of calls, columns and keys, globs, units, times, numbers, whole
+ * command lines and configuration files. The first byte of an input chooses the parser, by a
+ * letter. A text that a parser takes must keep what its header promises; if it refuses one, it must
+ * say why.
  */
 #include <fnmatch.h>
 #include <getopt.h>
@@ -203,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	/* Of its own size, so that a read beyond it is seen. */
+	/* The text has memory of its own size, so that a read beyond it is seen. */
 	text = strndup((const char *)data + 1, size - 1);
 	require(text);
 	parsers[(uint8_t)(data[0] - 'a') % ARRAY_SIZE(parsers)](text);

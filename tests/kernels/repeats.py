@@ -5,7 +5,7 @@ calls or switches were missed is tried again, and skipped if that is so each tim
 and does not say so fails at once, as ever. tests/live/conftest.py asks for it.
 """
 
-# What follows for others from a missed half of a call.
+# These losses follow for others from a missed half of a call.
 CONSEQUENCES = {"exit_missed", "time_clamped"}
 
 

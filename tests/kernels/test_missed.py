@@ -33,7 +33,7 @@ def test_a_real_time_preemptor_makes_calls_be_missed(live, preemptors):
 
 @pytest.mark.parametrize("preemptors", [1, 2])
 def test_counted_and_missed_calls_are_those_that_were_made(live, preemptors):
-    """What others on this host missed is in the way, so it is tried until none did."""
+    """Misses of others on this host are in the way, so it is tried until there are none."""
     others = []
     for _ in range(ATTEMPTS):
         report, table = contend(live, preemptors)

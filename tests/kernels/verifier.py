@@ -34,14 +34,14 @@ numbers are for %s; programs built by another compiler are not compared with the
 
 
 def compiler_of(build):
-    """What the programs of a build were compiled with: clang 19."""
+    """Returns the compiler of a build's programs: clang 19."""
     with open(os.path.join(build, "bpf", "truss.bpf.o"), "rb") as built:
         found = re.search(rb"clang version (\d+)", built.read())
     return "clang " + found[1].decode() if found else "an unknown compiler"
 
 
 def running_kernel():
-    """As the columns are called: 6.12."""
+    """Returns the kernel's version as the columns are called: 6.12."""
     return re.match(r"\d+\.\d+", platform.release())[0]
 
 

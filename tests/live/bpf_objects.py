@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What is in the kernel: BPF programs, maps and links, by id, and which processes hold them. Others may
-use bpftruss at the same time, so nothing is ever compared by number.
+Lists what is in the kernel: BPF programs, maps and links, by id, and which processes hold them.
+Others may use bpftruss at the same time, so nothing is ever compared by number.
 """
 
 import glob
@@ -14,7 +14,7 @@ from harness import slurp, until
 KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id", "btf": "btf_id"}
 ATTACHED = ("prog", "map", "link")
 
-# Of the programs and maps of bpftruss, what no other tool calls so.
+# Names of bpftruss's programs and maps that no other tool uses.
 OURS = {
     "prog": re.compile("^(on_sys_enter|on_sys_exit|on_sched_switch|on_cgroup_made|adopt_targets)$"),
     "map": re.compile("^(truss_bp[.].*|returned_(records|slots|tallies)|foreign_slots)$"),
@@ -62,7 +62,7 @@ def held(pid="[0-9]*"):
 
 
 def must_be_unloaded(objects):
-    """Of what a process held: the kernel lets go of it, whoever else has it."""
+    """Waits until the kernel lets go of what a process held, whoever else has it."""
     until(lambda: not any(ids & in_kernel(kind) for kind, ids in objects.items()),
           "the kernel frees all that was loaded")  # fmt: skip
 
@@ -74,7 +74,7 @@ class Orphans:
         self.left = {kind: ours(kind) for kind in ATTACHED}
 
     def gone(self):
-        """Whatever is being made has no descriptor yet, so an orphan is one each time."""
+        """An object that is being made has no descriptor yet, so an orphan is one each time."""
         now = {kind: ours(kind) for kind in ATTACHED}
         holders = held()
         for kind in ATTACHED:

@@ -18,7 +18,7 @@ from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# And nohup has SIGHUP ignored. What has a handler here is as by default in all that is started.
+# And nohup has SIGHUP ignored. Signals with a handler here are as by default in what is started.
 if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
 

@@ -59,7 +59,7 @@ class Daemon(Process):
         return result.stdout
 
     def status(self, *path):
-        """What it says of itself, or the part of it that a path of keys leads to."""
+        """Returns what it says of itself, or the part of it that a path of keys leads to."""
         return functools.reduce(operator.getitem, path, self.get("/v1/status"))
 
     def intervals(self):
@@ -106,7 +106,7 @@ def start_daemon(live, place, *options, **process_options):
 
 
 def must_equal_seen_whole(report, table):
-    """As must_equal(), but the daemon has seen the start of the read at the barrier."""
+    """Works like must_equal(), but the daemon has seen the start of the read at the barrier."""
     for row in table.rows:
         if (row["abi"], row["nr"]) == (NATIVE, NUMBERS["read"]):
             assert row["untimed"] == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of the daemon's faults share: small disks, what the kernel holds, sums of counts."""
+"""Serves the tests of the daemon's faults: small disks, what the kernel holds, sums of counts."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def cpu_s(pid):
 
 
 def counts(snapshots):
-    """By program and call, of some snapshots; None is one of nothing."""
+    """Sums the counts of some snapshots by program and call; None is a snapshot of nothing."""
     total = {}
     for row in (row for snapshot in snapshots if snapshot for row in snapshot["rows"]):
         entry = total.setdefault((row["comm"], row["syscall"]), dict.fromkeys(COUNTED, 0))
@@ -58,7 +58,7 @@ def counts(snapshots):
 
 
 def difference(more, less):
-    """What is in one of counts() and not in the other; all that is left is positive."""
+    """Returns what is in one of counts() and not in the other; all that is left is positive."""
     left = {}
     for key, entry in more.items():
         other = less.get(key, {})

@@ -98,7 +98,7 @@ TICK_NS = 10**9 // 100  # in which user space is told times
 
 
 def stolen_ns():
-    """What a hypervisor has taken of all CPUs so far."""
+    """Returns what a hypervisor has taken of all CPUs so far."""
     return int(slurp("/proc/stat").split()[8]) * TICK_NS
 
 
@@ -256,7 +256,7 @@ class Report:
         return {(frame["module"], frame["symbol"]) for frame in frames}
 
     def all(self, field):
-        """What its rows have there."""
+        """Returns what its rows have there."""
         return {row[field] for row in self.rows}
 
     def sum(self, field):
@@ -266,7 +266,7 @@ class Report:
         return merge_counts(self.rows, by_pid)
 
     def completed(self):
-        """What was counted, by process and call, without the times."""
+        """Returns what was counted, by process and call, without the times."""
         return {key: counts for key, counts in self.counts(by_pid=True).items() if counts["calls"]}
 
 
@@ -296,7 +296,7 @@ def merge_counts(rows, by_pid):
 
 
 class Table:
-    """What a workload says that it did: the sum of all tables that it printed."""
+    """Holds what a workload says that it did: the sum of all tables that it printed."""
 
     def __init__(self, output, pid=None):
         self.pid = pid
@@ -331,7 +331,7 @@ class Table:
 
 
 def differences(got, expected, keys):
-    """One line for each number that differs: '1234 x86_64 3: calls 14, not 15'."""
+    """Returns one line for each number that differs: '1234 x86_64 3: calls 14, not 15'."""
     lines = []
     for key in keys:
         a, b = got.get(key, NOTHING), expected.get(key, NOTHING)

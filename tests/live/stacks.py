@@ -50,14 +50,16 @@ def output_of(*argv):
 
 
 def build_id(path):
-    """As (two digits, the others): the folder and the file of its debug file. None: it has none."""
+    """
+    Returns (two digits, the others): the folder and the file of its debug file. None: it has none.
+    """
     found = re.search("Build ID: (..)(.*)", output_of("readelf", "-nW", path))
     return found and found.groups()
 
 
 @functools.lru_cache(None)
 def demangle(name):
-    """As binutils do it, without parameters; Rust's hashes are no part of the name."""
+    """Demangles as binutils do, without parameters; Rust's hashes are no part of the name."""
     if not name.startswith(("_Z", "_R")):
         return name
     text = output_of("c++filt", "-p", name).rstrip("\n")
@@ -76,7 +78,7 @@ def read_symbols(path):
 
 
 class ElfFile:
-    """What may be said of the code of a file; its symbols may lie in another one."""
+    """Knows what may be said of the code of a file; its symbols may lie in another one."""
 
     def __init__(self, path, debug=None):
         self.segments = []
@@ -120,7 +122,7 @@ def elf_file(path, debug=None):
 
 
 class Frame:
-    """One frame of eu-stack: where it is in which file, and what is called there."""
+    """Describes one frame of eu-stack: where it is in which file, and what is called there."""
 
     def __init__(self, pid, mappings, pc, name, debug):
         self.pc, self.name = pc, name
@@ -210,7 +212,7 @@ def symbols_outside_libc(stack):
 
 
 def stack_differences(got, expected):
-    """One line for each frame of a report's stack that is not the one of eu-stack."""
+    """Returns one line for each frame of a report's stack that is not the one of eu-stack."""
     lines = []
     if len(got["frames"]) != len(expected):
         lines.append("%d frames, not %d" % (len(got["frames"]), len(expected)))

@@ -68,7 +68,7 @@ class Apache:
         self.process = live.spawn(APACHE, "-f", config, "-DFOREGROUND")
         self.worker = until(self.find_worker, "Apache starts its worker; " + self.process.stderr())
         until(self.is_idle, "Apache's worker waits for requests")
-        # Whatever a worker does once.
+        # A worker does some things only once.
         self.requests(3)
 
     def find_worker(self):

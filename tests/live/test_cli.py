@@ -24,7 +24,7 @@ def one_sentence(text):
 
 
 def must_refuse(result, status, *words):
-    """In one sentence with these words, and nothing else was done."""
+    """It must refuse in one sentence with these words, and do nothing else."""
     assert result.returncode in status and not result.stdout, result
     assert one_sentence(result.stderr) and all(word in result.stderr for word in words), result
 

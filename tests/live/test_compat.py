@@ -64,7 +64,7 @@ def count(live, target, *options):
 
 
 def counts(report):
-    """Of 32-bit calls, added up over processes."""
+    """Returns the counts of 32-bit calls, added up over processes."""
     found = {}
     for row in report.rows:
         if row["abi"] != "arm":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What counting costs, as it says itself, and what it leaves out when told that this is too much."""
+"""
+Tests what counting costs, by its own word, and what it leaves out when told that it is too much.
+"""
 
 import json
 import os
@@ -133,7 +135,7 @@ def test_stacks_can_be_left_out_for_a_while(live, caller):
 
 
 def test_no_stack_is_taken_while_stacks_are_off(live):
-    """Not of calls that hide their caller, nor of those that never return."""
+    """Calls that hide their caller have no stack either, nor those that never return."""
     target, steer = steered(live, "execs", "vfork", options=["stacks"])
     steer.step("no_stacks")
     target.play()
@@ -147,7 +149,7 @@ def test_no_stack_is_taken_while_stacks_are_off(live):
 
 
 def test_the_programs_are_sampled(live, caller):
-    """One run in 1,024; what the mean should be, only a benchmark can know."""
+    """The sample has one run in 1,024; only a benchmark can know what the mean should be."""
     steer = live.add(Steer, caller.pid)
     cost = steer.cost()
     assert cost["call_ns"] == cost["call_samples"] == 0

@@ -24,7 +24,7 @@ STRANGER = {"user": 1234, "group": 1234, "extra_groups": []}
 
 @pytest.fixture
 def daemon(live, tmp_path):
-    # Whatever else runs on the host, what it counts does not push marks out.
+    # The memory is large enough that other processes of the host do not push marks out.
     options = "--interval", "1h", "--recent", "256M"
     return start_daemon(live, tmp_path / "daemon", *options)
 
@@ -103,7 +103,7 @@ def test_a_span_begins_with_the_reading_before_it(live, daemon):
 
 
 def test_every_format_has_the_same_counts(live, tmp_path, daemon):
-    """From the first call of a process on."""
+    """Counts begin with the first call of a process."""
     target = live.play("calls")
     only = ["-p", target.pid]
     whole = daemon.snapshot(*only)
@@ -144,7 +144,7 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
 
 
 def test_targets_choose_among_what_was_counted(live, daemon):
-    """Of which the daemon itself is no part."""
+    """The daemon itself is no part of the counts."""
     target = live.play("calls")
     for option, value in (("-n", "cal*"), ("-U", "root"), ("-g", "/")):
         assert target.pid in daemon.snapshot(option, value).all("pid")
@@ -236,7 +236,7 @@ print(s.makefile().readline().split()[1])
 
 
 def status_as(daemon, target="/v1/status", method="GET", **credentials):
-    """What a peer with these credentials gets, or the errno with which it cannot connect."""
+    """Returns what a peer with these credentials gets, or the errno if it cannot connect."""
     argv = ["python3", "-c", PEER, daemon.socket, "%s %s" % (method, target)]
     result = subprocess.run(argv, capture_output=True, text=True, check=False, **credentials)
     return result.stdout.strip() or result.stderr.strip()

@@ -56,7 +56,7 @@ def connect(daemon):
 
 
 def must_have_let_go(daemon, before):
-    """One more is whoever asks."""
+    """The one client that is left is the one that asks."""
     until(lambda: daemon.status("clients", "connected") == 1, "it has let go of all clients")
     until(lambda: descriptors(daemon.pid) <= before, "descriptors are closed")
 
@@ -79,7 +79,7 @@ def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon,
     assert daemon.verb("status")
     most = memory_kib(daemon.pid, "VmHWM")
     print("%d clients: %d KiB before, at most %d KiB" % (CLIENTS, memory, most))
-    # What is pending is at most 32 MiB together; a client and what it has sent, 16 KiB.
+    # Pending answers take at most 32 MiB together; a client and what it has sent, 16 KiB.
     must_be_below(most - memory, (32 << 10) + 16 * CLIENTS + (16 << 10))
     close_all(sockets)
     must_have_let_go(daemon, before)
@@ -153,8 +153,8 @@ LAST = b"\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close
 
 def put(daemon, text, half):
     """
-    What comes back until the daemon hangs up. Half a request is never ended: the client leaves;
-    otherwise a good one follows, in case the daemon makes sense of the first.
+    Returns what comes back until the daemon hangs up. Half a request is never ended: the client
+    leaves; otherwise a good one follows, in case the daemon makes sense of the first.
     """
     answer = b""
     with connect(daemon) as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -197,7 +197,7 @@ PATHS = [
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD"])
 def test_whoever_may_not_ask_gets_nothing_on_any_path(shared, method):
-    """Not even whether there is such a path."""
+    """It does not even learn whether there is such a path."""
     os.chmod(shared.socket, 0o666)
     for path in PATHS:
         assert status_as(shared, path, method, **STRANGER) == "403", path
@@ -208,7 +208,7 @@ def test_whoever_may_not_ask_gets_nothing_on_any_path(shared, method):
 
 @pytest.fixture
 def odd_files(tmp_path, daemon):
-    """By name: files that are no snapshots."""
+    """Makes files that are no snapshots, by name."""
     good = daemon.verb("snapshot", "--json").encode()
     contents = {
         "empty": b"",

@@ -47,8 +47,8 @@ def trouble_of(daemon):
 
 def play_as(live, tmp_path, daemon, name):
     """
-    The workload calls under another name, so that the history has something new to write. What was
-    counted of it.
+    The workload calls under another name, so that the history has something new to write. Returns
+    what was counted of it.
     """
     path = shutil.copy(program("calls"), tmp_path / name)
     subprocess.run([path], stdout=subprocess.DEVNULL, check=True)
@@ -65,7 +65,7 @@ def test_a_full_disk_leaves_gaps_and_nothing_double(live, tmp_path, disk):
     assert tick(daemon) == 200
     state.fill()
     wanted, failed = counted(daemon), 0
-    # What is free inside the file is used up at some time.
+    # The free space inside the file is used up at some time.
     for number in range(200):
         name = "calls%03d" % number
         now = play_as(live, tmp_path, daemon, name)
@@ -168,7 +168,7 @@ def damage_cut(data, part):
 
 
 def damage_bits(data, part):
-    """One bit in each fourth page from there on."""
+    """Flips one bit in each fourth page from there on."""
     data = bytearray(data)
     for at in range(int(len(data) * part), len(data), 4 * 4096):
         data[at] ^= 0x10
@@ -254,7 +254,7 @@ def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tm
     first = spawn_ready(live, "--socket", place / "s", "--state-dir", place)
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert {"history.db", "s"} <= set(os.listdir(place))
-    # With the same socket; with another one, and the same state; with a state of its own.
+    # A second daemon has the same socket; another one, and the same state; a state of its own.
     for path, state, sentence in (
         ("s", place, "another daemon answers on %s" % (place / "s")),
         ("t", place, "another bpftruss writes to %s" % place),
@@ -280,10 +280,10 @@ def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(live, tmp_pa
 
 
 def test_nothing_is_made_in_tmp(live, tmp_path):
-    """As strace saw it: every name that the daemon makes is below its own directories."""
+    """strace sees that every name that the daemon makes is below its own directories."""
     need("strace")
     log = tmp_path / "strace"
-    # Who looks for leaks at the end would be a tracer, too.
+    # The search for leaks at the end would be a tracer, too.
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     daemon = start(live, tmp_path / "daemon", env=dict(os.environ, ASAN_OPTIONS=options))
     tracer = live.spawn(

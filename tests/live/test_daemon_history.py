@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the daemon keeps of the past: history, gaps, baselines; and comparisons of all that."""
+"""Tests what the daemon keeps of the past: history, gaps, baselines; and comparisons of these."""
 
 import csv
 import io

@@ -18,7 +18,7 @@ SEED = many(0, "FAULTS_SEED") or random.randrange(1, 1 << 30)
 
 
 def answers_until(daemon, moment):
-    """What the daemon says, again and again: (end, counts since its start)."""
+    """Returns what the daemon says, again and again: (end, counts since its start)."""
     said = []
     while time.monotonic() < moment:
         report = Report(daemon.request("/v1/snapshot")[2], lossy=True)
@@ -28,8 +28,8 @@ def answers_until(daemon, moment):
 
 def must_be_whole(added, end, said):
     """
-    What a life has left in the history is what it had counted at one moment: no more than it said
-    later, no less than it said before. Returns how many answers that was held against.
+    The history of a life has what was counted up to one moment: no more than it said later, no less
+    than it said before. Returns how many answers that was held against.
     """
     for moment, seen in said if added else []:
         if moment >= end:

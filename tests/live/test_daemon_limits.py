@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 The daemon at its limits: a storm of processes, no memory, its own budget, a clock that jumps.
-Whatever gives way is said; no number is wrong.
+The daemon says what gives way; no number is wrong.
 """
 
 import functools
@@ -159,7 +159,7 @@ def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
 
 
 def test_scrapes_spend_no_budget(live, tmp_path):
-    """Whoever asks as fast as he can must not make the daemon count less."""
+    """A client that asks as fast as it can must not make the daemon count less."""
     daemon = start_with_budget(live, tmp_path, "5%", "--stacks")
     wrong, spans = [], set()
 
@@ -283,7 +283,7 @@ def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days
     timeline = history_of(daemon, *span, "--step", "all")
     assert of_steps(timeline["steps"]) == counts([whole.data])
     (step,) = timeline["steps"]
-    # Up to when it was asked, which was later.
+    # A snapshot covers the time until it was asked, which was later.
     elapsed_ns = daemon.snapshot().data["elapsed_ns"]
     assert 0 < step["covered_ns"] <= elapsed_ns
     assert step["snapshot"]["elapsed_ns"] == step["covered_ns"]

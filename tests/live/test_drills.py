@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 Loads and faults on purpose: everything at its limit, and bpftruss or its targets killed on the way.
-Here for seconds; `make drills` takes the full length and prints figures. Whatever the machine is
-busy with, counts are exact.
+Here for seconds; `make drills` takes the full length and prints figures. Counts are exact, whatever
+the machine is busy with.
 """
 
 import os
@@ -30,7 +30,7 @@ def size(short, full):
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """What takes a minute by design must be waited for."""
+    """The tests must wait for a minute where that is by design."""
     monkeypatch.setattr(harness, "DEADLINE_S", size(60, 1800))
 
 
@@ -97,7 +97,7 @@ def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
 
 
 def by_known_number(rows):
-    """As in the overflow rows, where all numbers beyond the table of calls share one."""
+    """Adds up as the overflow rows do, where all numbers beyond the table of calls share one."""
     return add_up(((abi, nr if nr in range(512) else None), row) for (abi, nr), row in rows)
 
 
@@ -153,7 +153,7 @@ def load(live):
 
 
 def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
-    """As a daemon might: descriptors, mappings and memory do not grow."""
+    """Attaches again and again, as a daemon might: descriptors, mappings and memory do not grow."""
     skip_if_sanitized()
     need("bpftool")
     rounds, ids, lines = size(12, 1000), {kind: set() for kind in KINDS}, []
@@ -188,7 +188,7 @@ def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(liv
 
 
 def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
-    """Also while the kernel checks its programs, or half of them are attached."""
+    """It may die while the kernel checks its programs, or half of them are attached."""
     need("bpftool")
     rounds, seed = size(10, 200), random.randrange(1 << 32)
     moments, target, counting = random.Random(seed), load(live), 0

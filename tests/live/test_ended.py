@@ -28,7 +28,7 @@ def give_back_all(bpftruss):
 
 
 def must_have_all(report, made, exits, unfolded):
-    """Of children that made a call each and failed to make another; all but so many are folded."""
+    """Checks children that made a call each and failed in another; all but so many are folded."""
     assert report.total("getppid") == made
     assert report.total("close") >= made and report.errnos("close")["EBADF"] == made
     assert report.total("exit_group") == made + exits
@@ -57,7 +57,7 @@ class Shell:
 
 
 def test_ten_thousand_short_processes_have_exact_totals_and_give_back_their_records(live):
-    """As fast as one shell makes them: bpftruss has to keep up."""
+    """One shell makes processes as fast as it can: bpftruss has to keep up."""
     forks = program("forks")
     script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
     script += "read line; %s clone 1301 together; echo done; read line" % forks
@@ -116,7 +116,7 @@ def test_folded_processes_are_added_up_by_name_and_shown_as_exited(live):
 
 
 def test_folded_processes_keep_all_numbers_but_their_pids(live):
-    """Also errnos, histograms and times: those of one row are those of all."""
+    """Errnos, histograms and times are kept, too: those of one row are those of all."""
     target = live.workload("forks", "clone", 307)
     own = live.attach(target.pid, "-f")
     folded = live.attach(target.pid, "-f", "--keep-exited", 1)
@@ -142,7 +142,7 @@ def test_processes_that_end_within_one_interval_are_folded_too(live):
     before = memory_kib(bpftruss.pid)
     target.play()
     time.sleep(0.2)
-    # One row of each would take 26 KiB a process, 130 MiB together. Tables become resident, too.
+    # Rows of each process would take 26 KiB, 130 MiB together. Tables become resident, too.
     assert memory_kib(bpftruss.pid) - before < 60 * 1024
     assert bpftruss.interrupt().total("getppid") == 5003
 
@@ -166,7 +166,7 @@ def count_ever_new_names(live, *options):
 
 
 def test_processes_of_ever_new_names_share_rows_in_the_end(live):
-    """Of the folded ones, that is; the last few have not been yet."""
+    """The folded ones do; the last few have not been folded yet."""
     report = count_ever_new_names(live).report(lossy=True)
     rows = report.select("getppid")
     assert sum(row["calls"] for row in rows) == 1601
@@ -197,7 +197,9 @@ def count_blindly(live, *workload):
 
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])
 def test_counting_ends_although_no_end_is_seen(live, workload):
-    """Also of zombies: the workload is a child of the test, which has not waited for it."""
+    """
+    It ends for zombies, too: the workload is a child of the test, which has not waited for it.
+    """
     report, table = count_blindly(live, *workload)
     assert report.total("getppid") == table.total("getppid")
     assert report.data["exact"] is False

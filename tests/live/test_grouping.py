@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What the rows of a report are: the keys of --by, the order of --sort, what --top, --min-calls and
---errors-only leave out, and what of that is refused. Sums hold whatever is asked for.
+Tests what the rows of a report are: the keys of --by, the order of --sort, what --top, --min-calls
+and --errors-only leave out, and what of that is refused. Sums hold whatever is asked for.
 """
 
 

@@ -30,7 +30,7 @@ def calls(lines):
 
 
 def must_be_inlined(lines):
-    """In the stacks of all calls."""
+    """The stacks of all calls must have the inlined functions."""
     assert lines.count(INLINED) == len(lines.splitlines()), lines
     assert calls(lines) == CALLS
 

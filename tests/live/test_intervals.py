@@ -34,7 +34,7 @@ def finished(bpftruss):
 
 
 def counted(lines, by_pid=True):
-    """What these reports counted, added up; histograms by the number of calls in them."""
+    """Adds up what these reports counted; histograms by the number of calls in them."""
     rows = [row for report in lines for row in report.rows]
     total = merge_counts(rows, by_pid)
     for counts in total.values():
@@ -123,7 +123,9 @@ FOLDED = "--keep-exited 3"
     "options", ["-f", "", "-f --by tid", "-f " + FOLDED, "-f --by tid " + FOLDED]
 )
 def test_intervals_add_up_to_one_long_report(live, options):
-    """With children and without, by thread, and while ended processes are folded."""
+    """
+    Intervals add up with children and without, by thread, and while ended processes are folded.
+    """
     target, short, long = both(live, *options.split())
     target.go()
     lines, whole = finished(short), long.report()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Tasks at real-time priority that make calls in the middle of another one's.
+Runs tasks at real-time priority that make calls in the middle of another one's.
 
-What a report may lack where programs at system calls can be preempted, as since 7.2: until the
+A report may lack this where programs at system calls can be preempted, as since 7.2: until the
 preempted task goes on, the kernel skips the program for all others on its CPU, and counts. Of one
 call the program at its start may be skipped (E), that at its end (X), or both:
 
@@ -72,7 +72,7 @@ def test_what_real_time_preemptors_keep_from_being_counted_is_said(live, preempt
     report, table = contend(live, preemptors)
     unexplained(report, table)
     if kernel() < PREEMPTIBLE:
-        # Of whichever task of this host.
+        # These may come from any task of this host.
         allowed = {"lifecycle_missed"} if kernel() >= LIFE_PREEMPTIBLE else set()
         assert set(report.losses) <= allowed, report.losses
         must_equal(report, table)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What the capabilities of systemd/bpftruss.service, and those of stacks.conf beside it, are for: with
-just these another user counts as root does, and each that is taken away is missed.
+Tests what the capabilities of systemd/bpftruss.service, and those of stacks.conf beside it, are
+for: with just these another user counts as root does, and each that is taken away is missed.
 """
 
 import os
@@ -58,7 +58,7 @@ def attach(live, binary, capabilities, *arguments, **options):
 
 
 def directive(name, file):
-    """What a directive of a unit of ours is set to."""
+    """Returns what a directive of a unit of ours is set to."""
     lines = slurp(os.path.join(TOP, "systemd", file)).decode().splitlines()
     (value,) = [line.partition("=")[2] for line in lines if line.startswith(name + "=")]
     return value
@@ -86,7 +86,7 @@ def test_counts_are_exact_with_two_capabilities(live, binary, target):
     status = slurp("/proc/%d/status" % bpftruss.pid).decode()
     assert re.findall(r"^(?:Uid|CapEff):\t(\w+)", status, re.M) == [USER, "000000c000000000"]
     workload.play()
-    # Of others' threads one may be late, for want of priority: that is a loss, and said.
+    # A thread of others may be late, for want of priority: that is a loss, and said.
     report = bpftruss.interrupt(lossy=True) if target == "all" else bpftruss.report()
     must_include(report, workload.table())
 
@@ -106,7 +106,7 @@ def test_the_doctor_is_content_with_two_capabilities(binary):
 
 
 def test_it_is_at_real_time_priority_for_a_moment_only(live, binary):
-    """As by LimitRTPRIO= of the unit, which is less than CAP_SYS_NICE."""
+    """LimitRTPRIO= of the unit does the same, which is less than CAP_SYS_NICE."""
 
     def allow():
         resource.setrlimit(resource.RLIMIT_RTPRIO, (1, 1))

@@ -48,7 +48,7 @@ def test_a_task_that_found_no_record_gets_one_later(live):
         asked += 10
         report = report_so_far(bpftruss)
         own = report.total("getppid", pid=second.pid)
-    # What it did while the other one lived is nobody's, and what it did last is its own.
+    # The calls that it made while the other one lived are nobody's, and the last ones are its own.
     assert 0 < own <= asked - 101
     assert report.total("getppid") == asked
     second.popen.stdin.close()

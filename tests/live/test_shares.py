@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where everybody is counted, no user takes more than half of any table: others find room."""
+"""No user takes more than half of any table where everybody is counted: others find room."""
 
 import collections
 import shutil

@@ -147,7 +147,7 @@ def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
 
 
 def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
-    """Where this namespace has none."""
+    """This namespace has no such file."""
     root, debug = "/usr/lib/debug", fixture("chain-O2.debug")
     folder, name = build_id(fixture("chain-stripped"))
     folder = "%s/.build-id/%s" % (root, folder)

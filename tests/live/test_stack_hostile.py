@@ -104,7 +104,7 @@ def test_a_broken_file_costs_its_own_frames_only(live, tmp_path):
 
 
 def test_a_path_that_became_a_pipe_is_not_opened(live, tmp_path):
-    """Who opens it waits for a writer."""
+    """A process that opens it waits for a writer."""
     program = live.add(Loads)
     path = shutil.copy(fixture("alpha.so"), str(tmp_path))
     program.do("load " + path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Call stacks of what people run: servers, interpreters, and code that a JIT made. Those of compiled
-code are whole, all of them. What is not installed is skipped by name.
+Tests call stacks of what people run: servers, interpreters, and code that a JIT made. All stacks of
+compiled code are whole. Programs that are not installed are skipped by name.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def tool(name):
 
 
 def plain(name):
-    """Without the version of a symbol, or the calling convention that Go tells."""
+    """Leaves out the version of a symbol, or the calling convention that Go tells."""
     return str(name).split("@")[0].removesuffix(".abi0")
 
 
@@ -215,7 +215,9 @@ def compiled(tmp_path):
 
 
 def stacks_of_the_question(report):
-    """Those of the calls that Asks.java makes, whose count is known: all of them, and whole."""
+    """
+    Returns the stacks of calls that Asks.java makes, whose count is known: all of them, and whole.
+    """
     found = [s for s in report.stacks() if any("getLength" in str(name) for name in symbols(s))]
     assert sum(stack["calls"] for stack in found) == CALLS
     for stack in found:
@@ -262,7 +264,7 @@ def postgres_tool(name):
 def postgres(live):
     """A server of its own: its process, and how to ask it."""
     initdb, server = postgres_tool("initdb"), postgres_tool("postgres")
-    # Not below the test's own folder, which only root may enter.
+    # The folder is not below the test's own, which only root may enter.
     with tempfile.TemporaryDirectory(prefix="bpftruss-pg-") as folder:
         shutil.chown(folder, "postgres", "postgres")
         data = os.path.join(folder, "data")

@@ -143,7 +143,7 @@ def test_a_slow_call_has_the_stack_that_it_began_with(live):
 
 
 def test_frame_pointers_alone_still_add_up(live):
-    """As on kernels without the means to read tables."""
+    """Stacks are taken as on kernels without the means to read tables."""
     each = live.add(Waiting, [fixture("chain-clang-O0"), "plain"])
     bpftruss = live.attach(each.pid, "--stacks", env=FRAME_POINTERS)
     each.tell(b"x")

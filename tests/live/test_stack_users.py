@@ -115,7 +115,7 @@ def attack(live, loads, victim, evil):
 
 
 def must_be_of_alpha(found):
-    """Never what beta.so says; and in the end all is known."""
+    """No name may be what beta.so says; and in the end all is known."""
     for symbol, module, end, _ in found:
         assert (symbol, module) in ((None, None), ("alpha_one", "victim.so")), found
         assert end in ("complete", "table_pending"), found
@@ -132,7 +132,7 @@ def test_a_mapping_that_was_swapped_names_nothing(folder, live, loads):
 
 
 def mount_layer(top, name):
-    """One of the containers that share a layer."""
+    """Makes one of the containers that share a layer."""
     for folder in (name, name + ".upper", name + ".work"):
         os.mkdir(os.path.join(top, folder))
     options = "lowerdir=lower,upperdir=%s.upper,workdir=%s.work" % (name, name)

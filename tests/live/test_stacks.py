@@ -32,7 +32,7 @@ MODES = {
 
 
 class Wait(Waiting):
-    """One mode of tests/stacks/chain.c."""
+    """Runs one mode of tests/stacks/chain.c."""
 
     def __init__(self, directory, build, mode, number=1, **options):
         self.build, self.mode = build, mode
@@ -71,7 +71,7 @@ def test_every_stack_is_the_one_that_eu_stack_finds(counted, build, mode):
 
 
 def test_handlers_were_entered_from_stubs_of_the_linker(live):
-    """Else the mode of that purpose above would say nothing."""
+    """The mode of that purpose above would say nothing otherwise."""
     each = live.add(Wait, "fixed", "steps", **MODES["steps"])
     each.finish()
     stub = []
@@ -175,7 +175,7 @@ def begins_a_program(stack):
 
 
 def test_a_storm_of_programs_has_no_wrong_stack(live):
-    """What is complete begins where programs and their linker begin."""
+    """A complete stack begins where programs and their linker begin."""
     loop = "i=0; while [ $i -lt 100 ]; do /bin/true; /bin/false; i=$((i+1)); done; ls / >/dev/null"
     bpftruss = live.start("sh", "-c", loop, options=["-f", "--stacks"])
     report = bpftruss.report()

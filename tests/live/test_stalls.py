@@ -88,7 +88,7 @@ def workers_of(daemon):
 
 
 def must_answer_while_a_worker_is_busy(daemon):
-    """One that is there before the questions and after them."""
+    """Waits until the same worker is there before the questions and after them."""
 
     def answered():
         before = workers_of(daemon)
@@ -113,7 +113,7 @@ def server():
 
 @needs_client
 def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path, server):
-    """With all that was counted, and what is missing is said."""
+    """The report has all that was counted, and says what is missing."""
     target = live.workload(copy_of("inlined", tmp_path, "--strip-all"), CALLS)
     bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=server.env)
     target.play()
@@ -139,7 +139,7 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, server):
 @needs_client
 def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server, start, loads):
     path = copy_of("inlined", tmp_path, "--strip-all")
-    # What is mapped before counting begins has its tables: these stacks are whole.
+    # Files that are mapped before counting begins have their tables: these stacks are whole.
     target, other = live.workload(path, CALLS), loads()
     daemon = start("inlined", "loads", options=["--debuginfod"], env=server.env)
     target.play()
@@ -175,7 +175,7 @@ def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path, start):
 
 
 def test_a_table_that_takes_long_holds_up_nobody(tmp_path, start, loads):
-    """Of functions by the hundred thousand; other files have their tables meanwhile."""
+    """The file has functions by the hundred thousand; other files have their tables meanwhile."""
     daemon = start("loads")
     loads().do("load " + shutil.copy(fixture("heavy.so"), str(tmp_path)))
     must_answer_while_a_worker_is_busy(daemon)
@@ -245,9 +245,9 @@ def test_a_file_system_that_does_not_answer_holds_up_nobody(start, loads):
     until(lambda: names_of(daemon)["failed"] > 0, "it is given up")
 
 
-# A program whose folder, its second argument, is one that another process serves, until that is stopped:
-# from then on whoever opens a file there waits for ever. All files, "0.so" and so on, are the third
-# argument. Whoever serves them says which process it is in the file of the fourth.
+# A program whose folder, its second argument, is one that another process serves, until that is
+# stopped: from then on whoever opens a file there waits for ever. All files, "0.so" and so on, are
+# the third argument. The process that serves them writes its pid to the file of the fourth.
 SERVED = MOUNTED + """
 path, pid_path = sys.argv[3:]
 content = open(path, "rb").read()

@@ -82,7 +82,7 @@ def test_processes_of_ever_new_names(live, tmp_path):
 
 
 def test_threads_of_processes_that_stay(live, tmp_path):
-    """None of these may be folded: what is too much stays in the kernel."""
+    """No thread of these processes may be folded: what is too much stays in the kernel."""
     daemon, made = storm(live, tmp_path, "stay", 600)
     must_have_other_calls(must_be_bounded(daemon, LIVE_LIMIT_KIB), made)
 
@@ -111,7 +111,7 @@ def test_threads_that_fail_in_any_way(live, tmp_path):
 
     assert calls_of(report, is_failing) == made
     assert sum(row["errors"] for row in report.rows if is_failing(row)) == made
-    # Those that have a name, and 64 others.
+    # A row has at most the errnos that have a name, and 64 others.
     assert max(len(row["errnos"]) for row in report.rows) < 64 + 160
     failing = [row for row in report.rows if is_failing(row)]
     assert sum(sum(row["errnos"].values()) for row in failing) < made

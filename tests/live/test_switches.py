@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Context switches that nobody saw, as where the kernel runs no program while some task is current. What
-the scheduler knows of them is made good; what it does not is a loss.
+Tests context switches that nobody saw, as where the kernel runs no program while some task is
+current. Times that the scheduler knows are made good; the others are a loss.
 """
 
 import socket
@@ -14,12 +14,12 @@ from harness import Process, until
 from test_cost import Steer
 
 COMPUTES = 0.6
-# What is mended wrongly is wrong by this much: far more than a busy host or a hypervisor disturbs.
+# A time mended wrongly is off by this much: far more than a busy host or a hypervisor disturbs.
 UNSEEN = 0.3
 
-# For every three bytes: computes for a while, makes a call, and says how long it had a CPU since it had
-# them: by the clock of its thread, which counts no time off the CPU, nor what a hypervisor takes. At
-# real-time priority, if it may: others do not take the CPU away from it.
+# It computes for a while for every three bytes, makes a call, and says how long it had a CPU since
+# it had them: by the clock of its thread, which counts no time off the CPU, nor what a hypervisor
+# takes. At real-time priority, if it may: others do not take the CPU away from it.
 TARGET = """
 import os, socket, time
 try:

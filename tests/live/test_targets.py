@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who is counted: threads, children, pids, names."""
+"""Tests who is counted: threads, children, pids, names."""
 
 import os
 import signal
@@ -205,7 +205,7 @@ def test_two_processes_under_one_pid_are_never_merged(live):
 
 
 def test_a_thread_id_stands_for_its_process_or_is_refused(live):
-    """Never a report that silently holds one thread."""
+    """No report silently holds one thread."""
     target = live.workload("threads", 4, 101)
     tid = max(int(name) for name in os.listdir("/proc/%d/task" % target.pid))
     bpftruss = live.start("-p", tid)

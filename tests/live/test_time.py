@@ -23,7 +23,7 @@ NR_CPUS = os.cpu_count()
 
 
 def measure(live, what, number):
-    """One report and what the workload measured itself."""
+    """Returns one report and what the workload measured itself."""
     report, table = live.count("times", what, number)
     must_equal(report, table)
     return report, table.measures[0]
@@ -226,7 +226,7 @@ def test_times_add_up_when_a_program_is_moved_inside_its_calls(live, hogs):
 
 
 def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_known(live, monkeypatch):
-    """As on a kernel without sched_info.run_delay."""
+    """Makes the kernel look as if it had no sched_info.run_delay."""
     monkeypatch.setenv("BPFTRUSS_NO_RUN_DELAY", "1")
     report, measured = measure(live, "sleep", 20)
     row = report.only("nanosleep")
@@ -248,7 +248,7 @@ def within(got, booked, stolen=0):
 
 
 def booked(target):
-    """What the kernel has booked for it, once it says so."""
+    """Returns what the kernel has booked for it, once it says so."""
     until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
     (line,) = [line for line in target.stdout().splitlines() if b"utime_ns" in line]
     return json.loads(line)
@@ -267,7 +267,7 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
     assert within(states["sys_ns"], kernel["stime_ns"], stolen)
     assert within(states["usr_ns"] + states["sys_ns"], kernel["run_ns"], stolen)
     if report.data["has_runq"]:
-        # Whoever asked what was booked waited for a CPU with the others until the report.
+        # The thread that asked what was booked waited for a CPU with the others until the report.
         later = max(0, states["threads_ns"] - 10 * kernel["wall_ns"])
         assert within(states["runq_ns"], kernel["delay_ns"], later)
     # One thread waits for a lock nearly all the time, and all others for the end, 0.1 s.

@@ -236,7 +236,7 @@ def terminal(live, tmp_path):
 
 
 def pids_on(screen):
-    """Those in the first column, from above."""
+    """Returns the numbers in the first column, from above."""
     return [int(found) for found in re.findall(r"^ *(\d+) ", "\n".join(screen.lines()), re.M)]
 
 

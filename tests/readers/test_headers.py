@@ -12,8 +12,8 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHES = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 
-# Of each ABI: the triple, what is to be defined, packages of Debian, and how many calls there are at
-# least, so that a header that says nothing is noticed.
+# Each ABI has: the triple, what is to be defined, packages of Debian, and how many calls there are
+# at least, so that a header that says nothing is noticed.
 ABIS = {
     "x86_64": ("x86_64-linux-gnu", [], "linux-libc-dev", 330),
     "x32": ("x86_64-linux-gnu", ["-D__ILP32__"], "linux-libc-dev", 330),
@@ -52,7 +52,7 @@ def numbers_of_headers(folders, options):
 
 
 def number_of(value, values):
-    """Of a sum of numbers and of macros for them; None for a second name of a call."""
+    """Evaluates a sum of numbers and of macros for them; None for a second name of a call."""
     total = 0
     for part in value.strip("()").split("+"):
         part = part.strip()

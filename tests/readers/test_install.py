@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make install` leaves below DESTDIR, and that `make uninstall` takes it away again."""
+"""Tests what `make install` leaves below DESTDIR, and that `make uninstall` takes it away again."""
 
 import os
 import stat

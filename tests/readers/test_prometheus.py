@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Prometheus and its tools make of the metrics that the unit test left in SAMPLES_DIR. A
+"""Tests what Prometheus and its tools make of the metrics that the unit test left in SAMPLES_DIR. A
 program or module that is not here is a test that is skipped, by name."""
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What other programs make of the files that the unit tests left in SAMPLES_DIR: pprof, a browser,
-readers of folded stacks. A program that is not here is a test that is skipped, by name."""
+"""Tests what other programs make of the files that the unit tests left in SAMPLES_DIR: pprof, a
+browser, readers of folded stacks. A program that is not here is a test that is skipped, by name."""
 
 import gzip
 import os
@@ -146,7 +146,7 @@ def test_search():
     svg, boxes = browse("flame_many_calls.svg", search="^pread")
     found = [box for box in boxes if "match" in box["class"]]
     assert found and all(box["name"].startswith("pread") for box in found)
-    # What stands above another match is not counted twice.
+    # A match above another match is not counted twice.
     calls = sum(int(box["w"]) for box in boxes
                 if box["name"] == "pread64" and "call" in box["class"])
     assert matched(svg) == pytest.approx(100 * calls / int(boxes[0]["w"]), abs=0.02)
@@ -155,7 +155,7 @@ def test_search():
 def test_search_when_zoomed():
     index = box_of("postgres")
     assert matched(browse("flame_many_calls.svg", zoom=index, search="PostgresMain")[0]) > 90
-    # What is below is around all of it.
+    # The boxes below are around all of it.
     assert matched(browse("flame_many_calls.svg", zoom=index, search="^all$")[0]) == 100
     assert matched(browse("flame_many_calls.svg", zoom=index, search="nginx")[0]) == 0
 

@@ -46,7 +46,7 @@ def test_what_it_does_not_know_is_refused(name, bare):
 
 def test_the_demo_wants_root_or_sudo(bare):
     """Before it installs or builds anything."""
-    # Whoever runs this test, the script asks who it is.
+    # The script asks which user runs it, whoever runs this test.
     some_user = Path(bare["PATH"]) / "id"
     some_user.write_text("#!/bin/sh\necho 1000\n")
     some_user.chmod(0o755)
@@ -61,7 +61,7 @@ LEAF = "#ifndef LEAF_H\n#define LEAF_H\n#endif\n"
 
 
 def layers(folder, files):
-    """What check-layers says of a tree with these files."""
+    """Returns what check-layers says of a tree with these files."""
     for name in ("bpf", "include", "scripts", "src"):
         (folder / name).mkdir(exist_ok=True)
     shutil.copy(TOP / "scripts/check-layers", folder / "scripts")

@@ -142,7 +142,7 @@ static void interrupt_spin(int flags)
 }
 
 #if defined(__x86_64__)
-/* One byte before it belongs to nobody who could be called. */
+/* The byte before it belongs to no function that could be called. */
 void fault(void);
 __asm__(".text\n\t.p2align 4\n\tnop\n\t.globl fault\n\t.type fault, @function\n"
 	"fault:\n\t.cfi_startproc\n\tud2\n\tret\n\t.cfi_endproc\n\t.size fault, . - fault\n");

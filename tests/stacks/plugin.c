@@ -4,7 +4,7 @@
  * and SECOND are other names and FRAME another size for functions at the same addresses.
  */
 
-/* As asm: so that the code is the same for all compilers, but for the size of the frame. */
+/* Assembles the code so that it is the same for all compilers, but for the size of the frame. */
 #define FUNCTION(name, frame)                                                                   \
 	__asm__(".text\n\t.p2align 8\n\t.globl " name "\n\t.type " name ", @function\n" name    \
 		":\n\t.cfi_startproc\n\tsubq $" frame ", %rsp\n\t.cfi_adjust_cfa_offset " frame \
@@ -15,7 +15,9 @@
 FUNCTION(FIRST, FRAME);
 FUNCTION(SECOND, FRAME);
 
-/* One that calls getppid itself: so the innermost frame is here, with tables or without. */
+/*
+ * Makes a function that calls getppid itself: the innermost frame is here, with tables or without.
+ */
 #define CALLER(name)                                                                              \
 	__asm__(".text\n\t.p2align 8\n\t.globl " name "\n\t.type " name ", @function\n" name      \
 		":\n\t.cfi_startproc\n\tmovl %esi, %edx\n1:\tmovl $110, %eax\n\tsyscall\n\tdecl " \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of src/elf share: the ELF files that the Makefile has made, and files in memory. */
+/* Serves the tests of src/elf: the ELF files that the Makefile has made, and files in memory. */
 #ifndef TESTS_ELF_FIXTURE_H
 #define TESTS_ELF_FIXTURE_H
 
@@ -37,7 +37,7 @@ static inline int memory_file(const void *bytes, size_t size)
 	return fd;
 }
 
-/* One debug file, or with -1 none. */
+/* Returns one debug file, or with -1 none. */
 static inline struct debug_files debug_file(int fd)
 {
 	return (struct debug_files){ .fds = { fd }, .nr = fd >= 0 };
@@ -103,7 +103,7 @@ static inline struct elf_functions *symbols_of_some(const char *name, const char
 	return functions;
 }
 
-/* Those of its first bytes. */
+/* Returns the symbols of its first bytes. */
 static inline struct elf_functions *symbols_of(const char *name, const char *debug)
 {
 	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);

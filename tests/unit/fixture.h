@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the model and the reports share: random numbers that never change, rows made
- * of calls, comparison of whole values, reports as text, and golden files (tests/golden/README.md).
+ * Serves the tests of the model and the reports: random numbers that never change, rows made of
+ * calls, comparison of whole values, reports as text, and golden files (tests/golden/README.md).
  */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
@@ -23,7 +23,7 @@ static inline void row_init_for(struct row *row, uint32_t pid, enum syscall_abi 
 	row->nr = nr;
 }
 
-/* As row_init_for(), by the name of the call. */
+/* Works like row_init_for(), by the name of the call. */
 static inline void row_init_named(struct row *row, uint32_t pid, enum syscall_abi abi,
 				  const char *name)
 {
@@ -83,7 +83,7 @@ static inline void row_init_random(struct row *row, uint64_t *seed)
 		row->oldest_start_ns = random_below(seed, 1000000);
 }
 
-/* What all rows add up to, of the plain counts and times. */
+/* Returns what all rows add up to, of the plain counts and times. */
 static inline struct row snapshot_sum(const struct snapshot *snapshot)
 {
 	struct row sum = { .calls = 0 };
@@ -145,7 +145,7 @@ static inline void assert_process_equal(const struct process *a, const struct pr
 	assert_memory_equal(a->comm, b->comm, sizeof(a->comm));
 }
 
-/* Of what was counted; the descriptions may differ. */
+/* Compares what was counted; the descriptions may differ. */
 static inline void assert_snapshot_equal(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_same(a, b, nr_rows, nr_processes);
@@ -172,7 +172,9 @@ static inline struct builder *builder_make(void)
 	}                                               \
 	static void name##_of(struct builder *builder)
 
-/* As BUILDER_TEST(): one for what was there before, one for what is after it. */
+/*
+ * Works like BUILDER_TEST(), with two builders: of what was there before, and of what is after it.
+ */
 #define BUILDERS_TEST(name)                                                   \
 	static void name##_of(struct builder *before, struct builder *after); \
 	TEST(name)                                                            \
@@ -262,7 +264,7 @@ static inline void builder_take_in_flight(struct builder *builder, uint32_t pid,
 	builder_take_row(builder, &row);
 }
 
-/* One more name of a user or a cgroup. */
+/* Adds one more name of a user or a cgroup. */
 static inline void names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
 {
 	*names = reallocarray(*names, *count + 1, sizeof(**names));
@@ -309,7 +311,7 @@ static inline struct snapshot *snapshot_take(struct builder *builder)
 	}                                                                   \
 	static void name##_of(struct snapshot *snapshot)
 
-/* What the builder has, which goes on. */
+/* Returns what the builder has, which goes on. */
 static inline struct snapshot *snapshot_read(const struct builder *builder)
 {
 	struct builder *copy = builder_make();
@@ -332,7 +334,7 @@ static inline FILE *text_open(struct text_stream *stream)
 	return stream->out;
 }
 
-/* What was written, as text that the caller frees. */
+/* Returns what was written, as text that the caller frees. */
 static inline char *text_close(struct text_stream *stream)
 {
 	assert_int_equal(fclose(stream->out), 0);
@@ -370,7 +372,7 @@ static inline json_t *json_parse(const char *text)
 	return json;
 }
 
-/* What stands there by its keys and numbers: rows/0/pid; NULL: nothing. */
+/* Returns what stands there by its keys and numbers: rows/0/pid; NULL: nothing. */
 static inline const json_t *json_at(const json_t *at, const char *path)
 {
 	char word[MAX_WORD];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the history share: a directory of their own, a host whose clocks are set by
- * hand, intervals whose numbers are known, and their sum by kind, made without the history.
+ * Serves the tests of the history: a directory of their own, a host whose clocks are set by hand,
+ * intervals whose numbers are known, and their sum by kind, made without the history.
  */
 #ifndef TESTS_HISTORY_FIXTURE_H
 #define TESTS_HISTORY_FIXTURE_H
@@ -193,7 +193,7 @@ static inline struct snapshot *host_count(struct host *host, int64_t ns, struct 
 	return snapshot;
 }
 
-/* As host_count(): random rows of the processes 1 … 3, called kind-1 …, and some of nobody. */
+/* Works like host_count(), with random rows of processes 1 … 3, called kind-1 …, and of nobody. */
 static inline struct snapshot *host_pass(struct host *host, int64_t ns, unsigned int nr_rows)
 {
 	struct builder *builder = builder_make();
@@ -345,7 +345,7 @@ static inline void expected_add(struct expected *expected, const struct snapshot
 	expected->covered_ns += interval->elapsed_ns;
 }
 
-/* As append_some(), of which the expectation has the sum. */
+/* Works like append_some(), and adds the interval to the expectation. */
 static inline void append_expected(struct history *history, struct host *host, int64_t ns,
 				   unsigned int nr_rows, struct expected *expected)
 {
@@ -399,7 +399,7 @@ static inline void ask_must(struct history *history, int64_t from_ns, int64_t to
 	answer_must(history, &question, ret);
 }
 
-/* As ask_must(); and members of the answer have these values. */
+/* Works like ask_must(), and checks these members of the answer. */
 #define ask_has(history, from_ns, to_ns, step_ns, timeline, ...)      \
 	do {                                                          \
 		ask_must(history, from_ns, to_ns, step_ns, timeline); \

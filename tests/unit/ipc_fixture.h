@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of src/ipc share: a folder, a server with a handler that tells what it was asked,
- * and a raw client in the same process, so that each byte is under control. Nothing here waits for
- * a clock to pass but for what must happen.
+ * Serves the tests of src/ipc: a folder, a server with a handler that tells what it was asked, and
+ * a raw client in the same process, so that each byte is under control. Nothing here waits for a
+ * clock to pass but for what must happen.
  */
 #ifndef TESTS_IPC_FIXTURE_H
 #define TESTS_IPC_FIXTURE_H
@@ -17,7 +17,7 @@
 #include "ipc/server.h"
 #include "ipc/socket.h"
 
-/* What nothing here takes unless it hangs. */
+/* Nothing here takes this long unless it hangs. */
 #define HANG_NS (60 * NS_PER_SEC)
 
 struct ipc_fixture {
@@ -159,7 +159,7 @@ static inline int raw_connect(const char *path)
 	return fd;
 }
 
-/* What the server has not yet taken when it hangs up is nobody's loss. */
+/* Bytes that the server has not yet taken when it hangs up are nobody's loss. */
 static inline void raw_send(int fd, const void *bytes, size_t size)
 {
 	ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
@@ -182,8 +182,8 @@ static inline int raw_begin(const struct ipc_fixture *fixture, const char *text)
 }
 
 /*
- * Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. As a daemon
- * would: it runs when its descriptor is readable or its patience is over, and never else.
+ * Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. It runs as in
+ * a daemon: when its descriptor is readable or its patience is over, and never else.
  */
 static inline void server_step(struct ipc_fixture *fixture, int fd, int wait_ms)
 {
@@ -250,7 +250,7 @@ static inline unsigned int raw_finish(struct ipc_fixture *fixture, int fd)
 	return raw_status(fixture);
 }
 
-/* One request on a connection of its own; the status of the reply. */
+/* Sends one request on a connection of its own; returns the status of the reply. */
 static inline unsigned int raw_ask(struct ipc_fixture *fixture, const char *request)
 {
 	int fd __cleanup(closep) = raw_begin(fixture, request);

@@ -57,7 +57,7 @@ static inline void worker_play(void)
 {
 	char name[8] = "", debug[8] = "";
 
-	/* Whoever has started it may be gone, killed for instance: it is not to stay. */
+	/* The process that has started it may be gone, killed for instance: it is not to stay. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	beginning_read(WORKER_FD_FILE, name, sizeof(name));
 	beginning_read(WORKER_FD_DEBUG, debug, sizeof(debug));
@@ -209,7 +209,7 @@ static inline void service_done(struct service *s)
 	stack_table_free(s->table);
 }
 
-/* One turn of a loop. */
+/* Takes one turn of a loop. */
 static inline void go_on(struct service *s)
 {
 	errands_run(s->errands);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of pictures share: is it well-formed? */
+/* Serves the tests of pictures: is it well-formed? */
 #ifndef TESTS_PICTURES_H
 #define TESTS_PICTURES_H
 

@@ -77,7 +77,7 @@ static inline struct snapshot *scenario_errors_unnamed(void)
 	return snapshot_take(builder);
 }
 
-/* Not even a process. */
+/* Makes a snapshot without even a process. */
 static inline struct snapshot *scenario_empty(enum syscall_abi abi)
 {
 	(void)abi;
@@ -102,7 +102,7 @@ static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
 	return snapshot_take(builder);
 }
 
-/* One call under each ABI but the machine's own; the longest label has exactly 19 characters. */
+/* Makes calls under each ABI but the machine's own; the longest label has exactly 19 characters. */
 static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 {
 	static const struct {
@@ -248,7 +248,7 @@ static inline struct snapshot *scenario_no_runq(enum syscall_abi abi)
 	return snapshot;
 }
 
-/* Beyond 32 bits, beyond the columns, and on both sides of 99999 seconds. */
+/* Makes numbers beyond 32 bits, beyond the columns, and on both sides of 99999 seconds. */
 static inline struct snapshot *scenario_big(enum syscall_abi abi)
 {
 	struct builder *builder = builder_make();
@@ -269,7 +269,7 @@ static inline struct snapshot *scenario_big(enum syscall_abi abi)
 	return snapshot;
 }
 
-/* One process per name that could harm a terminal or a parser. */
+/* Each process has a name that could harm a terminal or a parser. */
 struct hostile_name {
 	const char *bytes;
 	size_t size;

@@ -59,7 +59,7 @@ static inline void stack_take(struct stack_table *table, uint64_t id, enum stack
 #define INLINED(module, symbol, offset) { module, symbol, offset, true, false }
 #define KERNEL(symbol, offset)          { "[kernel]", symbol, offset, false, true }
 
-/* As row_add_calls(), made from a stack. */
+/* Works like row_add_calls(), for calls made from a stack. */
 static inline void row_add_calls_of(struct row *row, uint64_t id, uint64_t count, uint64_t wall_ns,
 				    uint64_t off_ns, uint64_t runq_ns)
 {
@@ -76,7 +76,7 @@ static inline void row_add_calls_of(struct row *row, uint64_t id, uint64_t count
 	assert_int_equal(row_add_stack(row, &stack), 0);
 }
 
-/* As row_add_errors(), of calls of a stack. */
+/* Works like row_add_errors(), for calls of a stack. */
 static inline void row_add_errors_of(struct row *row, uint64_t id, int err, uint64_t count)
 {
 	const struct stack_count stack = { .id = id, .errors = count };
@@ -136,7 +136,7 @@ static inline void scenario_stack_rows(struct builder *builder)
 	row.in_flight = 1;
 	row.oldest_start_ns = 990 * SEC;
 	builder_take_row(builder, &row);
-	/* In flight only: nothing of it has a stack. */
+	/* A call in flight only: nothing of it has a stack. */
 	row_init_named(&row, 200, ABI_OF_TESTS, "wait4");
 	row.in_flight = 1;
 	row.oldest_start_ns = 990 * SEC;
@@ -261,7 +261,7 @@ static inline void scenario_stack_random(struct stack_table *table, struct build
 	builder_take_row(builder, &row);
 }
 
-/* What a busy server looks like: some 200 stacks. */
+/* Makes what a busy server looks like: some 200 stacks. */
 static inline struct stacked scenario_stacks_many(void)
 {
 	struct stack_table *table = stack_table_make();

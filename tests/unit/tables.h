@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the grouping reports share: a server with units, users and threads. */
+/* Serves the tests of the grouping reports: a server with units, users and threads. */
 #ifndef TESTS_TABLES_H
 #define TESTS_TABLES_H
 

@@ -67,17 +67,17 @@ static inline void member_check(const char *name, intmax_t value, intmax_t expec
 		fail_msg("%s:%d: %s is %jd, not %jd", file, line, name, value, expected);
 }
 
-/* What the code under test has said of a failure, in this test. */
+/* Holds what the code under test has said of a failure, in this test. */
 static struct diag d __attribute__((unused));
 
-/* What must not fail; what it says tells why it does. */
+/* The call must not fail; its words tell why it does. */
 #define must(call)                              \
 	do {                                    \
 		if (call)                       \
 			fail_msg("%s", d.text); \
 	} while (0)
 
-/* What must fail, and what it must say. */
+/* The call must fail, and say this. */
 #define must_fail(call, err, sentence)          \
 	do {                                    \
 		d.text[0] = 0;                  \
@@ -126,7 +126,7 @@ static void unit_test_add(struct CMUnitTest test)
 	}                                              \
 	static void name##_of(type *given)
 
-/* As TEST_OF(), of what is too large for a stack. */
+/* Works like TEST_OF(), for a value that is too large for a stack. */
 #define LARGE_TEST_OF(name, type, given, done, begin, ...) \
 	static void name##_of(type *given);                \
 	TEST(name)                                         \
@@ -226,7 +226,7 @@ static inline struct bytes bytes_read(const char *path)
 		(buf)[sizeof(buf) - 1] = '\0'; \
 	} while (0)
 
-/* Without that there is no other process; 0 in it. */
+/* Forks, or fails the test; 0 in the other process. */
 static inline pid_t fork_must(void)
 {
 	const pid_t pid = fork();

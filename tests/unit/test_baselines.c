@@ -5,7 +5,7 @@
 #include "daemon/baselines.h"
 #include "report/report.h"
 
-/* One minute of a host, as the history gives it back. */
+/* Makes one minute of a host, as the history gives it back. */
 static void one_minute(const struct place *place, struct timeline *ret)
 {
 	struct history *history = open_default(place);
@@ -138,7 +138,7 @@ BASELINES_TEST(test_replacing)
 	assert_int_equal(baselines_load(baselines, "monday", &loaded, &d), 0);
 }
 
-/* One that somebody has spoilt costs itself alone. */
+/* A baseline that somebody has spoilt costs itself alone. */
 BASELINES_TEST(test_a_spoilt_file)
 {
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
@@ -176,7 +176,7 @@ BASELINES_TEST(test_a_linked_folder)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* One that could not be read back is not kept. */
+/* A baseline that could not be read back is not kept. */
 BASELINES_TEST(test_too_large)
 {
 	enum { HOST = 9 << 20 };

@@ -180,7 +180,7 @@ TEST(test_fractions)
 	assert_int_equal(ns, 1769903999000000007);
 	assert_int_equal(moment_parse("", "2026-01-31T23:59:59.5Z", 0, &ns, NULL), 0);
 	assert_int_equal(ns, 1769903999500000000);
-	/* What clock_rfc3339() writes comes back. */
+	/* Any text of clock_rfc3339() comes back. */
 	for (uint64_t seed = 1, i = 0; i < 1000; i++) {
 		int64_t expected = (int64_t)(random_u64(&seed) % 9180000000000000000ULL);
 		char text[CLOCK_RFC3339_SIZE];
@@ -208,7 +208,7 @@ TEST(test_summer_time)
 	zone_set(BERLIN);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		assert_int_equal(parse_at(times[i].text, NOW), times[i].number);
-	/* Where winter is the exception, an hour behind at the same moments. */
+	/* In Dublin winter is the exception, an hour behind at the same moments. */
 	zone_set(DUBLIN);
 	assert_int_equal(parse_at("2026-03-29 00:59", NOW), 1774745940);
 	assert_int_equal(parse_at("2026-03-29 01:30", NOW), 1774747800);

@@ -138,7 +138,7 @@ SNAPSHOT_TEST(test_cells, scenario_web())
 	cells_check(snapshot, keys, 2, abi);
 }
 
-/* What a grouping does not tell, what was not timed, what the kernel does not know. */
+/* Cells are unknown if the grouping, the timing or the kernel does not tell. */
 TEST(test_unknown_cells)
 {
 	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
@@ -318,7 +318,7 @@ TEST(test_age)
 	}
 }
 
-/* What acts on a screen is escaped, byte for byte; the rest stays. */
+/* Bytes that act on a screen are escaped, one by one; the rest stays. */
 TEST(test_escape_visible)
 {
 	static const struct text_pair cases[] = {
@@ -443,7 +443,7 @@ TEST(test_by_hand)
 		" 4398.047 s ..        more         7 |########################################\n");
 }
 
-/* Whatever the counts, a bar has 0 to 40 columns, 0 only for no call. */
+/* A bar has 0 to 40 columns whatever the counts, 0 only for no call. */
 TEST(test_lengths)
 {
 	uint64_t seed = 1;

@@ -83,7 +83,7 @@ COMPARED_TEST(test_figures, "read:1000x2m openat:50x1u!50 write:5x1000", 10,
 	const struct comparison *item = &c->list.items[0];
 
 	assert_int_equal(c->list.count, 4);
-	/* By change of time: 0.2 s a second against 1.8. */
+	/* The order is by change of time: 0.2 s a second against 1.8. */
 	assert_ptr_equal(item, find_call(&c->list, "read"));
 	assert_near(item->a.calls_per_s, 100);
 	assert_near(item->b.calls_per_s, 300);
@@ -112,7 +112,7 @@ COMPARED_TEST(test_order, "", 1, "read:10x100 write:10x100 fstat:20x50 getrandom
 		assert_ptr_equal(&c->list.items[i], find_call(&c->list, expected[i]));
 }
 
-/* One program under a unit and a user, whose ids are what the host made them. */
+/* Makes one program under a unit and a user, whose ids are what the host made them. */
 static struct snapshot *host_make(uint32_t pid, uint32_t uid, uint64_t cgroup_id, const char *path)
 {
 	struct builder *builder = builder_make();
@@ -168,7 +168,7 @@ TEST(test_keeps_apart)
 	}
 }
 
-/* Whom a host has no name for is told apart by number, within a snapshot and between two. */
+/* Users without a name are told apart by number, within a snapshot and between two. */
 TEST(test_nameless_users)
 {
 	struct snapshot *snapshots[2];
@@ -218,7 +218,7 @@ COMPARED_TEST(test_unknown_time, "read:100x1000 write:100x1000", 0, "read:5000x1
 
 	assert_true(isnan(c->list.items[0].a.calls_per_s));
 	assert_int_equal(c->list.items[0].a.p50_ns, 1000);
-	/* What is not known did not get worse. */
+	/* A value that is not known did not get worse. */
 	assert_false(comparison_regressions(&c->list, find_call(&c->list, "read"), &rule_of_tests,
 					    &found));
 }
@@ -504,7 +504,7 @@ TEST(test_fits)
 	assert_int_equal(before, 15);
 }
 
-/* What fails does not depend on what is shown. */
+/* The verdict does not depend on what is shown. */
 TEST(test_failed)
 {
 	const struct table_options options = { .top = 1 }, all = { 0 };

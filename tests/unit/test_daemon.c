@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the daemon gives up when it costs too much, and when it takes that up again; what the service
- * manager and the journal hear of it; which recent differences it keeps, and in how much memory.
+ * Tests what the daemon gives up when it costs too much, and when it takes that up again; what the
+ * service manager and the journal hear of it; which recent differences it keeps, and in how much
+ * memory.
  */
 #include "fixture.h"
 
@@ -53,7 +54,7 @@ TEST(test_gives_up_after_three_spans)
 	struct budget budget = budget_of(10, true);
 
 	assert_int_equal(spans(&budget, 2, 11), STEP_NORMAL);
-	/* What does not last is no reason. */
+	/* A cost that does not last is no reason. */
 	assert_int_equal(spans(&budget, 1, 9), STEP_NORMAL);
 	assert_int_equal(spans(&budget, 2, 11), STEP_NORMAL);
 	assert_int_equal(spans(&budget, 1, 11), STEP_NO_STACKS);
@@ -100,7 +101,7 @@ static unsigned int wait_for_stacks(struct budget *budget)
 	return waited;
 }
 
-/* What costs too much as soon as it is taken up is not tried all day long. */
+/* A step that costs too much as soon as it is taken up is not tried all day long. */
 TEST(test_waits_longer_each_time)
 {
 	struct budget budget = budget_of(10, true);
@@ -118,7 +119,7 @@ TEST(test_waits_longer_each_time)
 	assert_int_equal(wait_for_stacks(&budget), BUDGET_CALM_SPANS);
 }
 
-/* Whoever asks all the time takes CPU time, but giving up errnos would make it no less. */
+/* A client that asks all the time takes CPU time, but giving up errnos would make it no less. */
 TEST(test_answers_are_not_in_the_budget)
 {
 	struct budget budget = budget_of(10, true);
@@ -140,7 +141,7 @@ TEST(test_answers_are_not_in_the_budget)
 
 /* --- the service manager ----------------------------------------------------------------------- */
 
-/* On an abstract name, which leaves nothing behind. */
+/* Opens an abstract name, which leaves nothing behind. */
 static int manager_open(char *name, size_t size)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -191,7 +192,7 @@ TEST(test_watchdog)
 
 /* --- the journal ------------------------------------------------------------------------------- */
 
-/* What log_line() writes on a stderr of our own. */
+/* Returns what log_line() writes on a stderr of our own. */
 static void logged(const char *text, char *buf, size_t size)
 {
 	int fd __cleanup(closep) = memfd_create("log", MFD_CLOEXEC);
@@ -221,7 +222,7 @@ TEST(test_log)
 	unsetenv("JOURNAL_STREAM");
 	logged("one\ntwo \x1b[2J\x7f", line, sizeof(line));
 	assert_string_equal(line, "bpftruss: one\\x0atwo \\x1b[2J\\x7f\n");
-	/* As long as the longest, each byte of it four. */
+	/* The text is as long as the longest, each byte of it four. */
 	text_fill(text, '\x01');
 	logged(text, line, sizeof(line));
 	assert_int_equal(strlen(line), strlen("bpftruss: ") + 1023 * 4 + 1);
@@ -238,7 +239,7 @@ TEST(test_log)
 #define RECENT_TEST(name, bytes) \
 	TEST_OF(name, struct recent, recent, recent_done, recent_init, bytes)
 
-/* One difference, which ends at mark * NS_A_PART: a call of each of some processes. */
+/* Makes one difference, which ends at mark * NS_A_PART: a call of each of some processes. */
 static struct snapshot *difference_make(unsigned int mark, unsigned int nr_calls)
 {
 	struct builder *builder = builder_make();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was counted between two snapshots; and consecutive differences, added up again. */
+/* Tests what was counted between two snapshots; and consecutive differences, added up again. */
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -114,7 +114,7 @@ static void take_word(struct builder *builder, char *word)
 		   &process.nr_folded) >= 2) {
 		process.pid = row.pid;
 		process.boot_ns = row.boot_ns;
-		/* Of all kinds that have no group of their own. */
+		/* This group has all kinds without a group of their own. */
 		process.uid = process.comm[0] == '[' ? UID_NONE : 0;
 		assert_int_equal(builder_add_process(builder, &process, true), 0);
 		return;
@@ -138,7 +138,7 @@ static struct snapshot *snapshot_of(const char *text)
 	return snapshot_take(builder);
 }
 
-/* As take_word() takes it; what is 0 is not told but of calls and user time. */
+/* Writes what take_word() takes; zeros are left out but for calls and user time. */
 static void counts_write(const struct snapshot *snapshot, FILE *out)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
@@ -324,7 +324,7 @@ static void readings_make(struct readings *readings, uint64_t seed)
 		}
 		for (uint32_t pid = 1; pid < 4; pid++)
 			builder_take_process(total, pid, "random", 6, random_ns(&seed, 30));
-		/* What is in flight in one reading only is of that moment. */
+		/* Calls in flight in one reading only are of that moment. */
 		readings->all[i] = reading_take(total, i);
 	}
 	builder_free(total);

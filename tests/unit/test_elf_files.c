@@ -152,7 +152,7 @@ ROOT_TEST(test_debuglink)
 		"/app/.debug/x.debug",
 		"/usr/lib/debug/app/x.debug",
 	};
-	/* Of "123456789", as every description of CRC-32 has it. */
+	/* The checksum is that of "123456789", which every description of CRC-32 has. */
 	struct elf_identity identity = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {

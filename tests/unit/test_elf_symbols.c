@@ -7,7 +7,7 @@
 
 #include "elf/elf_handle.h"
 
-/* As nm says: where a function is and how long; false: there is none. */
+/* Asks nm where a function is and how long; false: there is none. */
 static bool nm_find(const char *fixture, const char *function, uint64_t *addr, uint64_t *size)
 {
 	char line[512], name[256];
@@ -188,7 +188,7 @@ TEST(test_demangle_bomb)
 
 /* --- of some addresses ------------------------------------------------------------------------- */
 
-/* Whoever is asked about some addresses says of them what he would say of all, and nothing else. */
+/* A question about some addresses gets the same answers as one about all, and no others. */
 TEST(test_some_as_all)
 {
 	static const struct text_pair files[] = {
@@ -241,7 +241,7 @@ struct address_name {
 	const char *name; /* NULL: none */
 };
 
-/* What a perf map says of addresses, and of nothing else; it is freed by the caller. */
+/* Returns what a perf map says of addresses, and of nothing else; the caller frees it. */
 static struct elf_functions *map_check(int fd, const struct address_name *cases, size_t nr)
 {
 	struct elf_functions *functions = NULL;
@@ -353,7 +353,7 @@ struct judge {
 	size_t deepest;
 };
 
-/* The functions at one address: all but the last were inlined. What is of no function has a "??". */
+/* The functions at one address: all but the last were inlined. Outside of any it has "??". */
 static void address_judge(struct judge *judge, FILE *said, const struct elf_functions *inlines,
 			  uint64_t addr, char *line, int size)
 {

@@ -43,7 +43,7 @@ static bool play_idler(void)
 	return false;
 }
 
-/* For this one there are no files. */
+/* A worker has no files to open. */
 PLAY(opener, !sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT)
 
 /* Nor can it be learned whether there are: the flag says that the path may be empty, no more. */
@@ -67,7 +67,7 @@ static bool play_offered(void)
 	       pread(WORKER_FD_DEBUG, text, sizeof(text) - 1, 0) > 0 && !strcmp(text, "1000\n");
 }
 
-/* In whatever way the C library asks. */
+/* A worker may ask for the size, in whatever way the C library does. */
 static bool play_measurer(void)
 {
 	struct stat status = { 0 }, same = { 0 };
@@ -88,17 +88,17 @@ static bool play_reader(void)
 	       mmap(NULL, 1, PROT_READ, MAP_PRIVATE, WORKER_FD_FILE, 0) != MAP_FAILED;
 }
 
-/* Those that try to get out end before they can say that all is well. */
+/* Workers that try to get out end before they can say that all is well. */
 PLAY(forker, !sandbox_enter(0) && fork() >= 0)
 PLAY(coder, !sandbox_enter(0) &&
 		    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
 
 PLAY(killer, !sandbox_enter(0) && !kill(getppid(), 0))
 
-/* What is open besides its own is not open any more. */
+/* Descriptors besides its own are not open any more. */
 PLAY(heir, !sandbox_enter(0) && fcntl(WORKER_FD_DEBUG, F_GETFD) < 0 && errno == EBADF)
 
-/* Whoever plays and finds all as it should be says EBADMSG. */
+/* A player that finds all as it should be says EBADMSG. */
 static const struct part {
 	const char *name;
 	bool (*play)(void);
@@ -172,7 +172,7 @@ static void status_read(pid_t pid, const char *key, char *value, size_t size)
 	value[strcspn(value, "\n")] = '\0';
 }
 
-/* What a worker is allowed, once it is at work; and that nobody has to wait for it to end. */
+/* Tests what a worker is allowed, once it is at work; and that nobody has to wait for it to end. */
 TEST(test_cage)
 {
 	static const struct text_pair allowed[] = {

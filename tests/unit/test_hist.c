@@ -39,7 +39,7 @@ static uint64_t sample_quantile(const struct sample *sample, double q)
 	return hist_quantile_ns(&sample->hist, q, sample->min_ns, sample->max_ns);
 }
 
-/* As many buckets as may be, so that two of them meet, overlap or lie apart. */
+/* Fills a random range of buckets, so that two ranges meet, overlap or lie apart. */
 static void hist_add_random(struct hist *hist, uint64_t *seed)
 {
 	unsigned int first = (unsigned int)random_below(seed, HIST_BUCKETS);
@@ -49,7 +49,7 @@ static void hist_add_random(struct hist *hist, uint64_t *seed)
 		assert_int_equal(hist_add(hist, i, random_below(seed, 3) * random_ns(seed, 40)), 0);
 }
 
-/* What a histogram should have: the sums of plain arrays. */
+/* Holds what a histogram should have: the sums of plain arrays. */
 struct plain {
 	uint64_t counts[HIST_BUCKETS];
 };
@@ -81,7 +81,7 @@ static void assert_hist_is(const struct hist *hist, const struct plain *plain)
 	assert_int_equal(hist_count(hist, UINT_MAX), 0);
 }
 
-/* In any order: the range grows at both ends. */
+/* Buckets come in any order: the range grows at both ends. */
 TEST(test_add)
 {
 	uint64_t seed = 2;
@@ -179,7 +179,7 @@ TEST(test_subtract_undoes_merge)
 	}
 }
 
-/* What is no earlier state takes away what is there, and nothing beside it. */
+/* A histogram that is no earlier state takes away what is there, and nothing beside it. */
 TEST(test_subtract_too_much)
 {
 	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 };
@@ -243,7 +243,7 @@ TEST(test_quantiles_by_hand)
 	}
 }
 
-/* Without knowing the extremes, the bounds of the bucket; of nothing, nothing. */
+/* The bounds of the bucket count where the extremes are not known; of nothing, nothing. */
 TEST(test_quantile_without_extremes)
 {
 	__cleanup(hist_done) struct hist hist = { 0 };
@@ -474,7 +474,7 @@ static void draws_take(struct row *draws, enum shape shape, size_t count, double
 
 #define PAIRS 600
 
-/* Of equal distributions, a probability below p comes up in a share p of the pairs at most. */
+/* Equal distributions have a probability below p in a share p of the pairs at most. */
 TEST(test_false_alarms)
 {
 	static const size_t sizes[][2] = { { 20, 20 }, { 300, 300 }, { 2000, 150 }, { 50, 1500 } };
@@ -566,7 +566,7 @@ static const struct {
 	{ "", "", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
 	{ "1000000x100", "19x1000000", HIST_TOO_FEW, ANY_TAIL, 0, 1 },
 	{ "1000000x100", "20x1000000", HIST_SLOWER, ANY_TAIL, 0, 1 },
-	/* Beyond every bucket. */
+	/* This latency is beyond every bucket. */
 	{ "20x1000000", "100x1125899906842624", HIST_SLOWER, ANY_TAIL, 0, 1 },
 	/*
 	 * Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two

@@ -154,7 +154,7 @@ HISTORY_TEST(test_rollups_and_retention, 5, .keep_ns = { HOUR, 3 * HOUR, 400 * D
 	for (size_t i = 0; i < timeline->nr_steps; i++)
 		assert_int_equal(timeline->steps[i].covered_ns, MINUTE);
 	expected_check(&last, timeline);
-	/* Of the first hour only its sum is left: one step, as those that it covers are not empty. */
+	/* The first hour is left as a sum only: one step, as those that it covers are not empty. */
 	ask_has(history, NEW_YEAR, NEW_YEAR + HOUR, 10 * MINUTE, timeline, nr_steps, 1);
 	assert_has(&timeline->steps[0], start_ns, NEW_YEAR, covered_ns, HOUR);
 }
@@ -352,7 +352,7 @@ HISTORY_TEST(test_hole_in_a_run, 11)
 
 		if (i < 10 || i > 12)
 			append_must(history, interval);
-		/* One that overlaps would count something twice. */
+		/* An interval that overlaps would count something twice. */
 		if (i == 20)
 			assert_int_equal(history_append(history, interval, &d), -EINVAL);
 	}

@@ -67,7 +67,7 @@ static size_t check_answer(const struct sample *sample, struct history *history)
 }
 
 /*
- * What was damaged is a gap before what is counted now, and so are intervals that were refused in
+ * The damaged span is a gap before what is counted now, and so are intervals that were refused in
  * between; the file may tell since when, or when it was written.
  */
 static void check_damage(struct history *history, int64_t end_ns, int refused)

@@ -73,7 +73,7 @@ static void set_version(const struct place *place, int version)
 	sqlite3_close(handle);
 }
 
-/* One that a newer program wrote is left alone, by who writes and by who reads. */
+/* A file that a newer program wrote is left alone, by writers and by readers. */
 PLACE_TEST(test_newer_version)
 {
 	const struct history_options read_only = { .read_only = true };
@@ -304,7 +304,7 @@ static int disk_tear_down(void **state)
 	return place_tear_down(state);
 }
 
-/* One read of a page fails, whichever it is: that is no damage, and the next start finds all. */
+/* Any single read of a page may fail: that is no damage, and the next start finds all. */
 TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct history_options options = { 0 };

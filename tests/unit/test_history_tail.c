@@ -115,7 +115,7 @@ static bool stumble_by_one_clock(struct host *host)
 	return begins;
 }
 
-/* Whatever has happened before, and whether its run was begun, goes on or begins with it. */
+/* The tail begins a run or goes on with one, whatever has happened before. */
 static void check_sequence(uint64_t seed)
 {
 	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
@@ -170,7 +170,7 @@ HISTORY_TEST(test_tail_alone, 41)
 	ask_has(history, 0, 0, 0, timeline, nr_steps, 0);
 }
 
-/* What an append would refuse would be counted twice. */
+/* A tail that an append would refuse would be counted twice. */
 HISTORY_TEST(test_tail_that_overlaps, 42)
 {
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
@@ -181,7 +181,7 @@ HISTORY_TEST(test_tail_that_overlaps, 42)
 	assert_true(strlen(d.text) > 0);
 }
 
-/* By call, in all steps: the sum of all kinds, or of those that match. */
+/* Sums by call, in all steps: all kinds, or those that match. */
 static void sum_by_call(const struct snapshot *snapshot, const char *comm, struct builder *builder)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {

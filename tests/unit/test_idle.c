@@ -326,7 +326,7 @@ WORLD_TEST(test_threads_that_nobody_knows_about_are_counted, 7, SIZE_MAX)
 	assert_int_equal(idle_threads_unknown(world->idle), 0);
 }
 
-/* Between the look and the reading: its rows may be of either moment. */
+/* It wakes up between the look and the reading: its rows may be of either moment. */
 WORLD_TEST(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept, 7, SIZE_MAX)
 {
 	struct thread *thread = &world->threads[0];

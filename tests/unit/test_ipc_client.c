@@ -16,7 +16,7 @@ static int ask_url(struct ipc_fixture *fixture, const char *method, struct ipc_u
 	return err;
 }
 
-/* Without a server of ours. */
+/* Asks without starting a server of ours. */
 static int ask_path(const char *socket_path, const struct ipc_patience *patience,
 		    struct ipc_reply *reply)
 {

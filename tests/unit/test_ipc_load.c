@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What many, slow and hostile clients can make the server hold, and whether others are served. */
+/* Tests what many, slow and hostile clients make the server hold, and whether others are served. */
 #include "ipc_fixture.h"
 
 #include <sys/resource.h>
@@ -68,7 +68,7 @@ SERVER_TEST(test_half_requests)
 	assert_int_equal(fixture->asked, ARRAY_SIZE(halves));
 }
 
-/* In a child, whose limits are its own. */
+/* The test runs in a child, whose limits are its own. */
 FOLDER_TEST(test_limit_raised)
 {
 	const pid_t pid = fork_must();
@@ -107,7 +107,7 @@ FOLDER_TEST(test_share_of_descriptors)
 	child_must_end(pid);
 }
 
-/* What it was given is closed, as it says. */
+/* The server closes what it was given, as it says. */
 TEST(test_no_listener)
 {
 	const struct ipc_server_options options = { 0 };
@@ -155,7 +155,7 @@ OPTIONS_TEST(test_patience, .patience_s = 2)
 	crowd_close(fds, ARRAY_SIZE(fds));
 }
 
-/* Who always makes a little progress does not keep an answer for ever. */
+/* A client that always makes a little progress does not keep an answer for ever. */
 OPTIONS_TEST(test_lifetime, .patience_s = 1000, .lifetime_s = 1)
 {
 	const uint64_t start = clock_mono_ns();
@@ -235,7 +235,7 @@ static unsigned int status_come(struct ipc_fixture *fixture, int fd)
 	return raw_status(fixture);
 }
 
-/* Who asks when others have had their time is told to come again, unless it is a trifle. */
+/* A request after others have had their time is told to come again, unless it is a trifle. */
 OPTIONS_TEST(test_budget, .budget_ms = 10)
 {
 	int works[3], trifle;
@@ -322,7 +322,9 @@ OPTIONS_TEST(test_work_moves_ends, .patience_s = 2, .lifetime_s = 2)
 	assert_int_equal(status_come(fixture, half), 200);
 }
 
-/* What is not taken is bounded; who asks for more is told to come again, and then is served. */
+/*
+ * Answers not taken are bounded: a client that asks for more has to come again, and is served then.
+ */
 OPTIONS_TEST(test_pending, .max_pending_bytes = 2 << 20)
 {
 	int slow[2];
@@ -363,7 +365,7 @@ OPTIONS_TEST(test_slow_makes_room, .max_pending_bytes = 2 << 20, .patience_s = 1
 		server_step(fixture, -1, 100);
 	}
 	assert_true(fixture->crowded > 0);
-	/* One was enough; the other may go on. */
+	/* Ending one was enough; the other may go on. */
 	assert_counted(fixture, pending_bytes, fixture->answer_bytes);
 	crowd_close(slow, 2);
 }
@@ -423,7 +425,7 @@ static size_t storm_request(uint64_t *seed, char *request, size_t room)
 	return size;
 }
 
-/* What has come when the server has nothing more to do; it would wait for the rest of a half. */
+/* Reads what has come when the server has no more to do; it would wait for the rest of a half. */
 static void storm_read(struct ipc_fixture *fixture, int fd)
 {
 	struct pollfd server = { .fd = ipc_server_fd(fixture->server), .events = POLLIN };

@@ -59,7 +59,7 @@ SERVER_TEST(test_methods)
 	assert_int_equal(fixture->asked, 6);
 }
 
-/* As long as the answer to GET would be, without a byte of it. */
+/* The length is that of the answer to GET, without a byte of it. */
 SERVER_TEST(test_head)
 {
 	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
@@ -175,7 +175,7 @@ SERVER_TEST(test_raw_nul)
 		assert_int_equal(fixture->asked, 0);
 }
 
-/* What is longer than a request may be: in its first line, in a header, in many of them. */
+/* Tests requests that are too long: in the first line, in a header, in many of them. */
 SERVER_TEST(test_too_long)
 {
 	static const struct {
@@ -305,7 +305,7 @@ static int listen_must(const char *path)
 	return fd;
 }
 
-/* Whatever the umask is. */
+/* The mode does not depend on the umask. */
 FOLDER_TEST(test_mode)
 {
 	static const mode_t umasks[] = { 0, 022, 0777 };
@@ -490,7 +490,7 @@ static int handed_make(struct ipc_fixture *fixture, enum handed what)
 	}
 }
 
-/* In a child whose descriptor 3 it is; its exit status is 0 when all is as expected. */
+/* Hands it to a child as descriptor 3, whose exit status is 0 when all is as expected. */
 static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr, pid_t other,
 		   int expected)
 {
@@ -618,7 +618,7 @@ FOLDER_TEST(test_peers)
 	}
 }
 
-/* Those who may not use it are told so. */
+/* Users who may not use it are told so. */
 SERVER_TEST(test_not_allowed)
 {
 	struct ipc_reply reply;

@@ -67,7 +67,7 @@ static void assert_keys(json_t *row, json_t *first)
 	}
 }
 
-/* One object on one line of printable ASCII, whatever is in it; every row has the same keys in the same order. */
+/* Checks that every loss of the model stands under its name, and no other. */
 static void assert_losses(const json_t *losses, const struct snapshot *snapshot)
 {
 	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
@@ -125,7 +125,7 @@ BUILDER_TEST(test_untimed_counts)
 				 counts[i].number);
 }
 
-/* Whatever a process calls itself, a reader gets that and the report stays a report. */
+/* A reader gets whatever a process calls itself, and the report stays a report. */
 TEST(test_hostile_names)
 {
 	json_auto_t *json = scenario_json("hostile");
@@ -300,7 +300,7 @@ WRITING_TEST(test_sizes)
 	free(bytes);
 }
 
-/* As short as can be read back, with a dot or an exponent; what is no number is null. */
+/* A real is as short as can be read back, with a dot or an exponent; no number becomes null. */
 TEST(test_reals)
 {
 	struct text_stream text;
@@ -328,7 +328,7 @@ TEST(test_reals)
 	free(got);
 }
 
-/* What a reader of JSON gets of bytes. */
+/* Returns what a reader of JSON gets of bytes. */
 static char *text_read_back(const char *bytes, size_t size)
 {
 	struct text_stream text;
@@ -507,7 +507,7 @@ TEST(test_escape_all_starts)
 	}
 }
 
-/* What one byte can be, next to others, comes back; and escaping it again gives the same text. */
+/* Any byte, next to others, comes back; and escaping it again gives the same text. */
 TEST(test_unescape)
 {
 	static const struct text_pair texts[] = {

@@ -7,7 +7,7 @@
 #include "model/diff.h"
 #include "report/report.h"
 
-/* What was read, and what it borrows from. */
+/* Holds what was read, and what it borrows from. */
 struct read_back {
 	struct snapshot *snapshot;
 	struct stack_table *stacks;
@@ -241,7 +241,7 @@ SNAPSHOT_TEST(test_errnos_unlike_errors, scenario_errors_unnamed())
 	check_round_trip(snapshot);
 }
 
-/* What follows a torn read is told of it, too. */
+/* A difference after a torn read tells of it, too. */
 TEST(test_between_torn_reads)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
@@ -305,7 +305,7 @@ TEST(test_saved)
 	assert_false(snapshot_is_exact(back.snapshot));
 }
 
-/* What was not counted yet, and what is not counted any more, is 0; what is new is skipped. */
+/* Counters that did not exist yet, or do not any more, are 0; new ones are skipped. */
 TEST(test_other_counters)
 {
 	json_t *json = saved_json(), *losses = json_object_get(json, "losses");
@@ -490,7 +490,7 @@ static void damage_below(const json_t *whole, json_t *at)
 	const char *key;
 	size_t i;
 
-	/* What was left out comes back as the last: not to be met again. */
+	/* A key that was left out comes back as the last: not to be met again. */
 	json_object_foreach(at, key, value) json_array_append_new(keys, json_string(key));
 	json_array_foreach(keys, i, value)
 	{
@@ -528,7 +528,7 @@ SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 	stack_table_free(table);
 }
 
-/* One thing of a report in place of another. */
+/* Puts one thing of a report in place of another. */
 static char *text_with(const char *text, const char *old, const char *new)
 {
 	const char *at = strstr(text, old);
@@ -602,7 +602,7 @@ static const struct change damaged[] = {
 	{ "\"nr\":1,", "\"nr\":0,", "rows has one twice" },
 	{ "\"nr\":1,", "\"nr\":4294967296,", "nr is not the number of a call" },
 	{ "\"tid\":null", "\"tid\":-1", "tid is below 0" },
-	/* What a later version may find missing is not taken for exact. */
+	/* The value of exact must fit the losses that this version knows. */
 	{ "\"exact\":true", "\"exact\":false", "exact does not fit" },
 	{ "\"exact\":true", "\"exact\":0", "exact is not true or false" },
 	{ "\"exact\":true,", "", "exact is missing" },

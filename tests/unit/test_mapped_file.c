@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is said of a mapping's file that cannot be opened: of this process's own mappings. */
+/* Tests what is said of a mapping's file that cannot be opened: of this process's own mappings. */
 #include "fixture.h"
 
 #include "base/process.h"
@@ -42,7 +42,7 @@ TEST(test_a_file_that_cannot_be_opened_now)
 	munmap(place, 4096);
 }
 
-/* What is no regular file is known by its device and inode, and by no more. */
+/* A file that is not regular is known by its device and inode, and by no more. */
 TEST(test_no_regular_file)
 {
 	__cleanup(opened_code_close) struct opened_code opened = NO_CODE;

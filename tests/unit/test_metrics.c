@@ -479,7 +479,7 @@ static void scrape_check(const struct metrics *metrics, const char *expected)
 	}
 }
 
-/* Who comes first keeps its place; who follows has series only of what it does from then on. */
+/* The first process keeps its place; a later one has series only of what it does from then on. */
 METRICS_TEST(test_places, .group = METRICS_BY_COMM, .top = 2)
 {
 	program_add(builder, 1, "idle", 10);
@@ -521,7 +521,7 @@ TEST(test_quiet_process)
 	}
 }
 
-/* One that tries many calls and errors uses up its share, not that of the others. */
+/* A program that tries many calls and errors uses up its share, not that of the others. */
 BUILDERS_TEST(test_cap)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
@@ -547,7 +547,7 @@ BUILDERS_TEST(test_cap)
 		   series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
 				      "syscall=\"other\"}") > calls / 2,
 		   count_of(text, "comm=\"greedy\"") <= 100);
-	/* What it does most has room. */
+	/* Its most frequent call has room. */
 	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
 	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
 		 most);

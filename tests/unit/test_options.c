@@ -107,7 +107,7 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 		fail_msg("%s: %s", text, d.text);
 }
 
-/* What a daemon is asked for is what the user gave, under the names of its protocol. */
+/* The daemon is asked for what the user gave, under the names of its protocol. */
 static void assert_asks(const char *text, bool is_table, const char *query)
 {
 	struct ipc_url url;

@@ -110,7 +110,7 @@ static char *flame_render(const struct snapshot *snapshot, enum stack_weight wei
 	return text;
 }
 
-/* Without style and script, which are files of their own. */
+/* Returns a picture without style and script, which are files of their own. */
 static char *picture_of(const char *text)
 {
 	const char *head_end = strstr(text, "<style>"), *body = strstr(text, "</style>");
@@ -226,7 +226,7 @@ TEST(test_sums)
 	}
 }
 
-/* What is too narrow is left out, and still counted below. */
+/* A box that is too narrow is left out, and still counted below. */
 TEST(test_narrow)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
@@ -243,7 +243,7 @@ TEST(test_narrow)
 		assert_true(wide.boxes[i].weight >= wide.boxes[0].weight / 50);
 }
 
-/* As many modules as there are colours, the largest first. */
+/* The largest modules get the colours, as many as there are. */
 TEST(test_modules)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();

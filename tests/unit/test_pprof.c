@@ -72,7 +72,7 @@ static void profile_done(struct profile *profile)
 	free(profile->raw);
 }
 
-/* What a message has in its fields below 16, for fields that come once. */
+/* Reads what a message has in its fields below 16, for fields that come once. */
 static void read_scalars(struct span message, uint64_t values[16])
 {
 	struct field field;

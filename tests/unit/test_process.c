@@ -79,7 +79,7 @@ TEST(test_an_answer_without_room_for_its_descriptors)
 		assert_int_equal(copy_finish(&copy, &answer), -EMFILE);
 		assert_int_equal(answer.nr_fds, 0);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-		/* Those that came are closed, and so are those of the copy. */
+		/* The descriptors that came are closed, and so are those of the copy. */
 		opened = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 		close(opened);
 		assert_true(opened <= lowest);
@@ -363,7 +363,7 @@ ERRAND_TEST(test_nobody_takes_all)
 	wait_add(errands, &waits[13], ERRAND_TABLE, 1000);
 	run_all(errands);
 	assert_true(waits[12].errand.is_running && waits[13].errand.is_running);
-	/* None has the number of another. */
+	/* No errand has the number of another. */
 	for (size_t i = 0; i < 14; i++) {
 		for (size_t j = 0; j < i; j++)
 			assert_true(!waits[i].errand.is_running || !waits[j].errand.is_running ||
@@ -388,7 +388,7 @@ ERRAND_TEST(test_a_queue_that_has_an_end)
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
 }
 
-/* One that is overdue is killed, and nobody has waited for it. */
+/* An errand that is overdue is killed, and nobody has waited for it. */
 ERRAND_TEST(test_a_deadline)
 {
 	struct wait wait;

@@ -172,7 +172,7 @@ static uint64_t moved_bytes(const struct snapshot *snapshot)
 	return sum;
 }
 
-/* For every mask of keys: all groups differ, and together they are all rows. */
+/* All groups differ for every mask of keys, and together they are all rows. */
 SNAPSHOT_TEST(test_sums_hold, random_snapshot(&(uint64_t){ 1 }))
 {
 	__cleanup(row_done) struct row all;
@@ -225,7 +225,7 @@ static int by_calls(const struct group *a, const struct group *b, const void *cl
 	return (a->sum.calls < b->sum.calls) - (a->sum.calls > b->sum.calls);
 }
 
-/* Whatever is chosen, order and sum are right and the rest is one group. */
+/* Order and sum are right whatever is chosen, and the rest is one group. */
 static void select_check(const struct snapshot *snapshot, const struct group_filter *filter)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
@@ -325,7 +325,7 @@ BUILDER_TEST(test_select_is_stable)
 		assert_int_equal(list.groups[i].sum.nr, i);
 }
 
-/* What follows the NUL of a name is not part of it. */
+/* Bytes after the NUL of a name are not part of it. */
 BUILDER_TEST(test_comm_ends_at_nul)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;

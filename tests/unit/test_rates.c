@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an interval of `bpftruss top` says: where the time of each process went. */
+/* Tests what an interval of `bpftruss top` says: where the time of each process went. */
 #include "scenarios.h"
 
 #include "model/rates.h"
@@ -310,7 +310,7 @@ TEST(test_groups)
 	assert_ptr_equal(rates_find(rates, &identity), &rates->lines[0]);
 	assert_int_equal(rates_group(rates, RATE_BY_UNIT), 0);
 	assert_null(rates_find(rates, &identity));
-	/* None has a unit; nobody is still told apart. */
+	/* No process has a unit; nobody is still told apart. */
 	assert_int_equal(rates->nr_lines, 2);
 	assert_int_equal(rates_group(rates, RATE_BY_PID), 0);
 	assert_int_equal(rates->nr_lines, 5);

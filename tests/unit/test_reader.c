@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h does.
- * The reader is compiled in here, above a collector that consists of nothing but arrays.
+ * Tests how the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h
+ * does. The reader is compiled in here, above a collector that consists of nothing but arrays.
  */
 #include "scenarios.h"
 

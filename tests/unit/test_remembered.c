@@ -38,7 +38,7 @@ TEST(test_made)
 	/* Again: from another place, the same name. */
 	assert_string_equal(find(&names, 3), "/number-3");
 	assert_string_equal(find(&names, 4), "/number-4");
-	/* What is gone for good has an empty path, unless somebody hears of it after all. */
+	/* A cgroup that is gone for good has an empty path, unless somebody hears of it later. */
 	assert_string_equal(find(&names, 11), "");
 	make(&names, 11);
 	assert_string_equal(find(&names, 11), "/number-11");
@@ -122,7 +122,7 @@ TEST(test_prune)
 
 /* --- users --------------------------------------------------------------------------------------- */
 
-/* Of a library that keeps its answer in a place of its own, as getpwuid() does. */
+/* Imitates a library that keeps its answer in a place of its own, as getpwuid() does. */
 static unsigned int asked;
 static const char *prefix = "user";
 
@@ -161,7 +161,7 @@ TEST_WITH(test_asked_once, void *unused, users_forget, NULL)
 			assert_string_equal(user_names_find(&names, uids[i], 1), expected);
 		}
 	assert_int_equal(asked, ARRAY_SIZE(uids));
-	/* Those without a name are dear, too. */
+	/* Users without a name are dear, too. */
 	asked = 0;
 	for (int round = 0; round < 3; round++)
 		assert_null(user_names_find(&names, 7, 1));
@@ -238,7 +238,7 @@ TEST(test_numbers)
 	assert_int_equal(number_after(&odd, ABI_X86_64, 5000), 5000);
 }
 
-/* Whoever comes later has half of what is left. */
+/* A user who comes later has half of what is left. */
 TEST(test_users_leave_room)
 {
 	struct odd_values odd = { 0 };

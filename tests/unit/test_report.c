@@ -6,7 +6,7 @@
 #include "daemon/question.h"
 #include "report/report.h"
 
-/* Whatever is in a report, the text that arrives is the text that was written. */
+/* The text that arrives is the text that was written, whatever is in a report. */
 TEST(test_arrives)
 {
 	for (size_t i = 0; scenario_at(i); i++) {
@@ -133,7 +133,7 @@ static void assert_refused(const char *queries, const char *sentence)
 	}
 }
 
-/* What is said on the command line is said here, too. */
+/* Contradictions of the command line are refused here, too. */
 TEST(test_refused_questions)
 {
 	assert_refused("format=json format=x by=x by= by=tid by=arg0 sort=x columns=x top=-1 "
@@ -176,7 +176,7 @@ SNAPSHOT_TEST(test_lines, scenario_ordinary(ABI_OF_TESTS))
 			 0);
 }
 
-/* Whatever is asked for: no report goes on behind the end of what it is written into. */
+/* No report goes on behind the end of what it is written into, whatever is asked for. */
 TEST(test_no_room)
 {
 	static const struct report_options options[] = {

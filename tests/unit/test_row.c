@@ -276,7 +276,7 @@ TEST(test_order)
 	assert_sorted_by(sorted, row_compare);
 }
 
-/* What is no earlier reading of the same row changes nothing. */
+/* A row that is no earlier reading of the same one changes nothing. */
 TEST(test_subtract_refuses)
 {
 	__cleanup(row_done) struct row earlier, later;

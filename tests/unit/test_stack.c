@@ -302,7 +302,7 @@ static uint64_t counts_sum(const char *text)
 	return sum;
 }
 
-/* Whatever is cut, the counts add up to those of the table. */
+/* The counts add up to those of the table, whatever is cut. */
 STACKS_TEST(test_sums)
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM, GROUP_PID | GROUP_SYSCALL };

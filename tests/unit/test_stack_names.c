@@ -44,7 +44,7 @@ SERVICE_TEST(test_names_follow, 0, "plain", "cxx")
 	assert_int_equal(counts_of(s).places, 3);
 }
 
-/* What is read is not what was meant: it gives no names, and is opened anew. */
+/* The file that is read is not the one that was meant: it gives no names, and is opened anew. */
 SERVICE_TEST(test_another_file_is_not_the_file, 0, "plain")
 {
 	uint64_t at = offset_of("plain", NULL, "main");
@@ -101,7 +101,7 @@ SERVICE_TEST(test_debug_file, 0, "stripped")
 	assert_frame(&stack->frames[0], "stripped", "main", 4);
 }
 
-/* Whoever dies of a debug file is missed, and not sent there again at once. */
+/* A worker that dies of a debug file is missed, and none is sent there again at once. */
 SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 {
 	char root[64];
@@ -120,7 +120,7 @@ SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 	assert_int_equal(s->files.opened, 1);
 }
 
-/* What could not be read at all is missed, too: the symbols are there, and no more than those. */
+/* Inlined functions that could not be read are missed, too: the symbols are there, and no more. */
 TEST(test_what_adds_to_the_symbols_cannot_be_read)
 {
 	static const int errors[] = { -ESTALE, -EAGAIN };
@@ -220,7 +220,7 @@ static void be_too_slow(struct debuginfod *debuginfod)
 	assert_int_equal(debuginfod_finish(debuginfod, &folder, &client), -ETIMEDOUT);
 }
 
-/* One file that takes long is no reason to ask for no other. */
+/* A single file that takes long is no reason to ask for no other. */
 TEST(test_servers_are_left_alone_after_several)
 {
 	char folder[64], *before = strdup(getenv("PATH"));
@@ -291,7 +291,7 @@ SERVICE_TEST(test_what_is_no_file_of_code, 0, "../gen/truss.skel.h")
 	assert_int_equal(counts_of(s).waiting, 0);
 }
 
-/* Who is not asked any more has no worker left. */
+/* A service that is not asked any more has no worker left. */
 SERVICE_TEST(test_ends_while_workers_are_at_it, .inlines = true, "plain", "cxx", "lean", "fixed",
 	     "static")
 {
@@ -398,7 +398,7 @@ SERVICE_TEST(test_a_search_that_does_not_end, 0, "plain", "plain", "lean")
 	assert_false(names_are_done(s->names));
 }
 
-/* What was read while somebody wrote to the file gives no names: it is opened anew. */
+/* A file that was read while somebody wrote to it gives no names: it is opened anew. */
 SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 {
 	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
@@ -423,7 +423,7 @@ SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 	assert_int_equal(s->files.opened, 2);
 }
 
-/* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
+/* A file that kills workers is left alone for a while, and a frame that has been named stays so. */
 SERVICE_TEST(test_a_file_that_kills_workers, 0, "crash", "plain")
 {
 	uint64_t at = offset_of("plain", NULL, "main");
@@ -466,7 +466,7 @@ static const struct stack *add_places(struct service *s, uint32_t file, uint64_t
 	return stack;
 }
 
-/* Whatever comes, no more is kept than there is room for; what is left out is counted. */
+/* No more is kept than there is room for, whatever comes; places that are left out are counted. */
 SERVICE_TEST(test_places_are_bounded, 0, "plain", "plain", "plain")
 {
 	const struct stack *stack = NULL;
@@ -540,7 +540,7 @@ TEST(test_waiting_has_an_end)
 	}
 	assert_int_equal(lost.opened, MAX_NAME_WAITS);
 	assert_int_equal(errands_patience_ms(errands), -1);
-	/* Whoever asks again has it tried again. */
+	/* A place that is asked for again is tried again. */
 	place->failed = place->settled = false;
 	name_file_want(file, place);
 	assert_true(errands_patience_ms(errands) > 0);

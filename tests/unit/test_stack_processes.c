@@ -170,7 +170,7 @@ SERVICE_TEST(test_raw_address_with_other_code_around, 0, "plain")
 	munmap(code, 4096);
 }
 
-/* What a process has mapped is asked for where nobody waits for the answer. */
+/* The mappings of a process are asked for where nobody waits for the answer. */
 SERVICE_TEST(test_mappings_that_do_not_come, 0, "plain")
 {
 	const struct process_id self = own_id();

@@ -272,7 +272,7 @@ TEST(test_findings)
 	assert_full(report_findings_json, findings, ARRAY_SIZE(findings));
 }
 
-/* What is absent does no harm, what is missing does. */
+/* An absent feature does no harm, a missing one does. */
 TEST(test_works)
 {
 	static const bool works[] = { true, true, true, true, false };

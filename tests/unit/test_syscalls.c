@@ -429,7 +429,7 @@ TEST(test_lists)
 	}
 }
 
-/* What a report prints for any call, a user can give back to -t. */
+/* A user can give to -t what a report prints for any call. */
 TEST(test_printed_names_parse)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {

@@ -132,7 +132,7 @@ static uint32_t set_of(const struct overflow_sets *sets, uint32_t cpu)
 	return sets->first + (cpu & sets->mask);
 }
 
-/* None of 1,024 CPUs shares its set of native calls, and no set is of two ABIs. */
+/* No CPU of 1,024 shares its set of native calls, and no set is of two ABIs. */
 TEST(test_cpus_have_sets_of_their_own)
 {
 	static const uint32_t cpus[] = { 1, 2, 3, 64, 255, 256, 1000, 1024 };

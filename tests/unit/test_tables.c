@@ -284,7 +284,7 @@ TEST(test_csv_names)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Whatever is shown, the last line has every error. */
+/* The last line has every error, whatever is shown. */
 TEST(test_all_errors)
 {
 	for (size_t i = 0; scenario_at(i); i++) {
@@ -303,7 +303,7 @@ TEST(test_all_errors)
 
 /* --- strace ----------------------------------------------------------------------------------- */
 
-/* What strace 6.1 wrote for these numbers, but for the names. */
+/* Expects what strace 6.1 wrote for these numbers, but for the names. */
 BUILDER_TEST(test_strace_by_hand)
 {
 	static const char *const expected =

@@ -124,7 +124,7 @@ TEST(test_gaps)
 		if (!at)
 			fail_msg("no \"%s\" in its place in:\n%s", order[i], text);
 	}
-	/* What a gap explains has no line. */
+	/* Steps that a gap explains have no line. */
 	assert_all(!strstr(text, "00:05:00"), !strstr(text, "00:10:00"));
 }
 
@@ -251,7 +251,7 @@ TEST(test_refused)
 		assert_int_equal(d.kind, DIAG_FAILED);
 		assert_int_not_equal(strlen(d.text), 0);
 	}
-	/* What all of these are variations of. */
+	/* All of these are variations of this one. */
 	assert_int_equal(report_timeline_json_read(right, strlen(right), &back, &d), 0);
 	assert_has(&back, nr_steps, 2, gaps[0].reason, GAP_DAMAGED);
 }

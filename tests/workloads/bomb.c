@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * bomb ATTEMPTS: every process that there is tries to make more, ATTEMPTS times all together. What
- * the kernel refuses is counted as well. Then each waits for its own children and ends.
+ * bomb ATTEMPTS: every process that there is tries to make more, ATTEMPTS times all together.
+ * Refused attempts are counted as well. Then each waits for its own children and ends.
  */
 #include "table.h"
 

@@ -20,7 +20,7 @@ static int preempt(void *arg)
 
 	while (!over) {
 		raw_calls(BURST, SYS_getuid);
-		/* Not in step with each other, nor with a tick. */
+		/* The threads are not in step with each other, nor with a tick. */
 		raw_sleep_ns(700000 + 171000 * self->index);
 		rounds[self->index]++;
 	}

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	counted_call(SYS_pipe2, start, 0);
 	for (int i = 0; i < number; i++) {
 		if (!counted_fork()) {
-			/* One row a call, for all of them: which one it was does not matter. */
+			/* All share one row per call: which one it was does not matter. */
 			table_pid = 0;
 			raw_call(SYS_close, start[1]);
 			table_add(SYS_close, 0, END_OK);

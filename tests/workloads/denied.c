@@ -30,7 +30,7 @@ static void on_trap(int signal)
 static void call_denied(int times, int nr, long a, long result)
 {
 	for (int i = 0; i < times; i++) {
-		/* What a trapped call finds in the register of its result is no error. */
+		/* After a trapped call the register of its result may have anything: no error. */
 		raw_call(nr, a);
 		table_add(nr, result, END_DENIED);
 	}

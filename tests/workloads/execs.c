@@ -33,7 +33,7 @@ static int run_caller(void *arg)
 	exec_again();
 }
 
-/* What the C library makes of vfork(). */
+/* The C library turns vfork() into this. */
 #if defined(SYS_vfork)
 #define VFORK_CALL SYS_vfork
 #else

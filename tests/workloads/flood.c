@@ -29,7 +29,7 @@ static void flood_starts(uint64_t end)
 	for (; clock_ns(CLOCK_MONOTONIC) < end; made++) {
 		long pid = raw_call(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD);
 
-		/* On its maker's stack: it must leave that as it is. */
+		/* The child is on its maker's stack: it must leave that as it is. */
 		if (!pid) {
 			raw_call(SYS_getppid);
 			raw_call(SYS_exit_group, 0);
@@ -39,7 +39,7 @@ static void flood_starts(uint64_t end)
 	}
 	table_add_many(SYS_clone, 0, END_OK, made);
 	table_add_many(SYS_wait4, 0, END_OK, made);
-	/* Of the children, whichever. */
+	/* The row is of any of the children. */
 	table_pid = 0;
 	table_add_many(SYS_getppid, 0, END_OK, made);
 	table_add_many(SYS_exit_group, 0, END_NO_RETURN, made);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a workload knows about itself: a table of the calls it made, by process, ABI and number,
- * in memory that its children share. Calls under test are raw instructions, so that libc adds
- * nothing; counted_call() enters what it did, table_add() is for all that it cannot see.
+ * Keeps what a workload knows about itself: a table of the calls it made, by process, ABI and
+ * number, in memory that its children share. Calls under test are raw instructions, so that libc
+ * adds nothing; counted_call() enters what it did, table_add() is for all that it cannot see.
  * table_finish() prints the table, its own write and exit_group included, and ends.
  *
  * A workload whose first argument is "wait" says "ready" and sleeps in read(0) until the test
@@ -246,7 +246,7 @@ static inline void repeat_i386(int times, int nr, long a)
 #endif
 }
 
-/* One JSON array of rows on a line; the write itself is in it, but for its bytes. */
+/* Prints one JSON array of rows on a line; the write itself is in it, but for its bytes. */
 static inline void table_print(void)
 {
 	static char text[TABLE_ROWS * 160];
@@ -313,7 +313,7 @@ static inline void table_barrier(void)
 	counted_line(END_UNTIMED);
 }
 
-/* In place of that: what the test wants is not to be had here. Returns the status to end with. */
+/* Stands in for that: what the test wants is not to be had here. Returns the status to end with. */
 static inline int table_refuse(void)
 {
 	raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
@@ -379,7 +379,7 @@ static inline void burn_us(int us)
 		;
 }
 
-/* Without SA_RESTART. */
+/* Sets a handler without SA_RESTART. */
 static inline void signal_handle(int number, void (*handler)(int))
 {
 	sigaction(number, &(struct sigaction){ .sa_handler = handler }, NULL);
@@ -387,7 +387,7 @@ static inline void signal_handle(int number, void (*handler)(int))
 
 /* --- processes and threads -------------------------------------------------------------------- */
 
-/* As fork(), by one counted clone. The child knows its pid without asking for it. */
+/* Works like fork(), by one counted clone. The child knows its pid without asking for it. */
 static inline int counted_fork(void)
 {
 	unsigned long flags = CLONE_CHILD_SETTID | SIGCHLD;
