@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What makes a flame graph move: zoom, search and tooltips. The boxes are all in the picture
+// Makes a flame graph move: zoom, search and tooltips. The boxes are all in the picture
 // already, each with its place and weight; zooming only moves them. What is zoomed in on and
 // searched for is kept behind the # of the address, so that it can be reloaded and passed on.
 (function () {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One function for each rule that the unwind tables can say, with what no compiler emits on demand. */
+/* Has a function for each rule that unwind tables can say, also those that no compiler emits on demand. */
 
 	.macro function name
 	.text
@@ -45,7 +45,7 @@
 	.cfi_endproc
 	.size by_rbp, . - by_rbp
 
-	/* As gcc realigns: CFA *(rbp - 8), rbp saved at rbp + 0. */
+	/* gcc realigns like this: CFA *(rbp - 8), rbp saved at rbp + 0. */
 	function by_slot
 	.cfi_startproc
 	.cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06

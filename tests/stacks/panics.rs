@@ -6,7 +6,7 @@ extern "C" {
     fn read(fd: c_int, buf: *mut c_void, count: usize) -> isize;
 }
 
-// As std::hint::black_box(), which rustc has since 1.66: keeps the call before it from being a jump.
+// Works like std::hint::black_box(), which rustc has since 1.66: keeps the call before it from being a jump.
 #[inline(always)]
 fn seen<T: Copy>(value: T) -> T {
     unsafe { std::ptr::read_volatile(&value) }

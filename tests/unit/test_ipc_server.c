@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the HTTP server answers, refuses and counts, byte by byte; names in the file system, what
- * systemd hands over, and who is at the other end.
+ * The HTTP server: answers, refusals and counters, byte by byte; names in the file system, sockets
+ * that systemd hands over, and who is at the other end.
  */
 #include "ipc_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a copy of this process brings home, when a process has ended, and the list of errands: whose
- * turn it is, and how each of them ends.
+ * Copies of this process and their answers, ends of processes, and the list of errands: whose turn
+ * it is, and how each of them ends.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the collector remembers: cgroups that come and go, of which none of these ids exists on the
+ * Memories of the collector: cgroups that come and go, of which none of these ids exists on the
  * host, users, and numbers that programs make up.
  */
 #include "fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What doctor found, a daemon's status and its baselines, as JSON and as what people read. */
+/* The findings of doctor, a daemon's status and its baselines, as JSON and as what people read. */
 #include "fixture.h"
 
 #include <jansson.h>

@@ -151,7 +151,7 @@ TEST(test_next_at_the_edges)
 
 TEST(test_near)
 {
-	/* What is misspelt, and what is meant. */
+	/* Each misspelt name is followed by the one that was meant. */
 	const char *at =
 		"opnat openat raed read READ read wriet write epol_wait epoll_wait wiatpid waitpid "
 		"waitpd waitid nanosleeep nanosleep flcok flock";
@@ -308,7 +308,7 @@ TEST(test_traits_by_number)
 
 /* --- errnos -------------------------------------------------------------------------------------- */
 
-/* As the C library names them; two are free since Linux gave them up, being aliases now. */
+/* Errnos have the names of the C library; two are free since Linux gave them up, being aliases now. */
 TEST(test_errno_names)
 {
 	static const struct text_number internal[] = {
