@@ -217,8 +217,11 @@ def compiled(tmp_path):
 def stacks_of_the_question(report):
     """
     Returns the stacks of calls that Asks.java makes, whose count is known: all of them, and whole.
+    The JVM makes others there now and then, for locks and for code.
     """
-    found = [s for s in report.stacks() if any("getLength" in str(name) for name in symbols(s))]
+    rows = [row for row in report.rows if "stat" in row["syscall"]]
+    stacks = [stack for row in rows for stack in row["stacks"]]
+    found = [s for s in stacks if any("getLength" in str(name) for name in symbols(s))]
     assert sum(stack["calls"] for stack in found) == CALLS
     for stack in found:
         assert stack["end"] == "complete", stack_text(stack)
