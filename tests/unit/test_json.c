@@ -72,7 +72,8 @@ static void assert_losses(const json_t *losses, const struct snapshot *snapshot)
 {
 	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
 	for (size_t i = 0; i < NR_MODEL_LOSS; i++)
-		assert_int_equal(json_number(losses, loss_texts[i].name), snapshot->losses.count[i]);
+		assert_int_equal(json_number(losses, loss_texts[i].name),
+				 snapshot->losses.count[i]);
 }
 
 TEST(test_form)
