@@ -7,7 +7,6 @@
  */
 #include <fnmatch.h>
 #include <getopt.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "cmd/options.h"

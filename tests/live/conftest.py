@@ -10,7 +10,7 @@ from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-pytest.register_assert_rewrite("faults", "harness", "reports")
+pytest.register_assert_rewrite("daemons", "harness", "reports")
 
 from cgroups import Cgroups  # noqa: E402
 from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401

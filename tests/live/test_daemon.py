@@ -13,8 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from bpf_objects import in_kernel
-from daemons import must_equal_seen_whole, start_daemon, watched
-from faults import counts, tick
+from daemons import counts, must_equal_seen_whole, start_daemon, tick, watched
 from harness import BPFTRUSS, run, until
 
 NOBODY = 65534

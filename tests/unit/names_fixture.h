@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* For tests of names: a source of files, and workers that play a part. A test is its own worker. */
-#ifndef TESTS_NAMES_FIXTURE_H
-#define TESTS_NAMES_FIXTURE_H
+#pragma once
 
 #include "elf_fixture.h"
 
@@ -344,5 +343,3 @@ void test_begin(int argc, char **argv)
 		elf_worker_main(argc, argv);
 	}
 }
-
-#endif

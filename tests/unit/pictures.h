@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Serves the tests of pictures: is it well-formed? */
-#ifndef TESTS_PICTURES_H
-#define TESTS_PICTURES_H
+#pragma once
 
 #include "fixture.h"
 
@@ -54,5 +53,3 @@ static inline size_t count_of(const char *text, const char *what)
 		count++;
 	return count;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The snapshots that the tests of all reports render. Calls are chosen so that their numbers have
  * the same order on every native ABI: then the text reports are the same on every machine.
  */
-#ifndef TESTS_SCENARIOS_H
-#define TESTS_SCENARIOS_H
+#pragma once
 
 #include "fixture.h"
 
@@ -375,5 +374,3 @@ static inline const struct scenario *scenario_find(const char *name)
 			scenario_ordinary(ABI_OF_TESTS);                   \
 		assert_full(report, ordinary_ __VA_OPT__(, ) __VA_ARGS__); \
 	} while (0)
-
-#endif

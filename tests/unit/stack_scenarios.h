@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The snapshots with call stacks that the tests of their reports render. */
-#ifndef TESTS_STACK_SCENARIOS_H
-#define TESTS_STACK_SCENARIOS_H
+#pragma once
 
 #include "tables.h"
 
@@ -300,5 +299,3 @@ static inline void sample_write(const char *name, const char *bytes, size_t size
 	assert_non_null(file);
 	assert_int_equal(fwrite(bytes, 1, size, file), size);
 }
-
-#endif

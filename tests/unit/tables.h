@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Serves the tests of the grouping reports: a server with units, users and threads. */
-#ifndef TESTS_TABLES_H
-#define TESTS_TABLES_H
+#pragma once
 
 #include "scenarios.h"
 
@@ -110,5 +109,3 @@ static inline const struct column *column_named(const char *name)
 	assert_int_equal(column_find("", name, &column, NULL), 0);
 	return column;
 }
-
-#endif

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the tests of a file: each TEST(name) in it, in the order in which they stand there. */
-#ifndef TESTS_TEST_H
-#define TESTS_TEST_H
+#pragma once
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -261,5 +251,3 @@ int main(int argc, char **argv)
 		test_begin(argc, argv);
 	return _cmocka_run_group_tests("tests", unit_tests.list, unit_tests.count, NULL, NULL);
 }
-
-#endif

@@ -3,7 +3,6 @@
  * Calls that go to the program itself instead of the kernel, by syscall user dispatch, as Wine has
  * it: the kernel sees only how their handler returns. Says "none" where there is no such thing.
  */
-#include <sys/prctl.h>
 
 #include "table.h"
 

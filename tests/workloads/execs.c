@@ -5,7 +5,6 @@
  * ("missing"). Each image prints its own table, the first one before it is replaced. With "stay" the
  * second one then sleeps in read until the test writes a line.
  */
-#include <fcntl.h>
 
 #include "table.h"
 

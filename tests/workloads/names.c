@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Children, each under a name that no output format likes. */
-#include <sys/prctl.h>
 
 #include "table.h"
 

@@ -8,19 +8,21 @@
  * A workload whose first argument is "wait" says "ready" and sleeps in read(0) until the test
  * writes a line: nothing but calls of its table happens after that.
  */
-#ifndef WORKLOADS_TABLE_H
-#define WORKLOADS_TABLE_H
+#pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -464,5 +466,3 @@ static inline void threads_join(const struct thread *threads, int number)
 	for (int i = 0; i < number; i++)
 		thread_join(&threads[i]);
 }
-
-#endif
