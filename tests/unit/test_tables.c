@@ -317,7 +317,7 @@ BUILDER_TEST(test_strace_by_hand)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 
-	calls_read(builder, 1,
+	calls_read(builder, 1, ABI_OF_TESTS,
 		   "openat:1x19u!19 openat:38x0 write:1x11u write:3x0 close:1x5u close:21x0");
 	snapshot = snapshot_take(builder);
 	text = render(report_strace, snapshot);
