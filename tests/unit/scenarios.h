@@ -341,6 +341,14 @@ static inline const struct scenario *scenario_at(size_t index)
 	return index < ARRAY_SIZE(scenarios) ? &scenarios[index] : NULL;
 }
 
+/* Goes through the scenarios by their index, with a snapshot of each. */
+#define scenario_for_each(i, snapshot, abi)                                       \
+	for (size_t i = 0; scenario_at(i); i++)                                   \
+		for (__cleanup(snapshot_freep) struct snapshot *snapshot =        \
+			     scenario_at(i)->make(abi),                           \
+							       *once_ = snapshot; \
+		     once_; once_ = NULL)
+
 static inline const struct scenario *scenario_find(const char *name)
 {
 	size_t i = 0;

@@ -174,6 +174,22 @@ static inline bool word_read(const char **text, char word[MAX_WORD])
 	return true;
 }
 
+/* The bytes of a text in which \\xff stands for one that is escaped. */
+static inline void bytes_of(const char *text, char bytes[MAX_WORD])
+{
+	unsigned int byte;
+
+	for (; *text; text++) {
+		*bytes = *text;
+		if (sscanf(text, "\\x%2x", &byte) == 1) {
+			*bytes = (char)byte;
+			text += 3;
+		}
+		bytes++;
+	}
+	*bytes = '\0';
+}
+
 /* Runs a command that must end well. */
 __attribute__((format(printf, 1, 2))) static inline void shell_run(const char *format, ...)
 {

@@ -211,12 +211,8 @@ TEST(test_scenarios)
 {
 	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
 
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS)
 		check_round_trip(snapshot);
-	}
 	check_round_trip(web);
 }
 

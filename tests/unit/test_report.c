@@ -9,10 +9,7 @@
 /* The text that arrives is the text that was written, whatever is in a report. */
 TEST(test_arrives)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		for (int format = 0; format < NR_REPORT_FORMAT; format++) {
 			const struct report_options options = {
 				.format = (enum report_format)format,
