@@ -175,7 +175,7 @@ SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
     if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
         pytest.skip("there may not be so many threads here: kernel.pid_max")
-    report, _ = live.count("legion", number, 7)
+    report, _ = live.count("threads", "alike", number, 7)
     assert report.total("getppid") == 7 * number
     assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
     assert report.only("exit")["no_return"] == number
@@ -214,10 +214,10 @@ def test_a_task_that_found_no_record_gets_one_later(live):
 
 def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_path):
     """It begins anew, and its history has what was counted before; between them is a gap."""
-    options = ["-n", "legion", "--budget", "none"]
+    options = ["-n", "threads", "--budget", "none"]
     daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
-    live.play("legion", 10, 7)
-    target = live.workload("legion", 5000, 7)
+    live.play("threads", "alike", 10, 7)
+    target = live.workload("threads", "alike", 5000, 7)
     until(lambda: "counting was restarted" in daemon.stderr(), "the tables grow")
     until(lambda: daemon.status("counting", "threads") == 5001, "all are counted")
     assert daemon.status("counting", "tables", "threads", "capacity") > 5001

@@ -358,6 +358,23 @@ static inline int arg_number(int argc, char **argv, int i, int otherwise)
 	return i < argc ? atoi(argv[i]) : otherwise;
 }
 
+/* Argument i as a text; "" where there is none. */
+static inline const char *arg_text(int argc, char **argv, int i)
+{
+	return i < argc ? argv[i] : "";
+}
+
+/* Begins what a workload does once the test has attached; then it prints its table and ends. */
+#define WORKLOAD(argc, argv)                         \
+	static void workload(int argc, char **argv); \
+	int main(int argc, char **argv)              \
+	{                                            \
+		table_start(&argc, &argv);           \
+		workload(argc, argv);                \
+		table_finish(0);                     \
+	}                                            \
+	static void workload(int argc, char **argv)
+
 /* --- time, without system calls --------------------------------------------------------------- */
 
 static inline uint64_t clock_ns(clockid_t clock)
