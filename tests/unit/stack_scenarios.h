@@ -4,8 +4,6 @@
 
 #include "tables.h"
 
-#include "report/report.h"
-
 /* A snapshot borrows its table. */
 struct stacked {
 	struct snapshot *snapshot;

@@ -175,7 +175,7 @@ static inline bool word_read(const char **text, char word[MAX_WORD])
 }
 
 /* The bytes of a text in which \\xff stands for one that is escaped. */
-static inline void bytes_of(const char *text, char bytes[MAX_WORD])
+static inline void bytes_unescape(const char *text, char bytes[MAX_WORD])
 {
 	unsigned int byte;
 

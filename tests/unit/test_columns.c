@@ -6,7 +6,6 @@
 #include "tables.h"
 
 #include "model/label.h"
-#include "report/report.h"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -332,7 +331,7 @@ TEST(test_escape_visible)
 	for (const char *at = texts; word_read(&at, expected);) {
 		char out[TEXT_ESCAPED_MAX(MAX_WORD)];
 
-		bytes_of(expected, bytes);
+		bytes_unescape(expected, bytes);
 		text_escape_visible(bytes, strlen(bytes), out);
 		assert_string_equal(out, expected);
 	}

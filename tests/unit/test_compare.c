@@ -5,11 +5,9 @@
  */
 #include "tables.h"
 
-#include <jansson.h>
 #include <math.h>
 
 #include "model/compare.h"
-#include "report/report.h"
 #include "syscalls/syscall_set.h"
 
 static struct snapshot *side_make(const char *calls, uint64_t seconds)

@@ -3,7 +3,6 @@
 #include "fixture.h"
 
 #include "model/diff.h"
-#include "model/builder.h"
 
 #define BUDGET (64 * 1024)
 

@@ -408,7 +408,7 @@ TEST(test_escape_invalid)
 	char expected[MAX_WORD], bytes[MAX_WORD];
 
 	for (const char *at = invalid; word_read(&at, expected);) {
-		bytes_of(expected, bytes);
+		bytes_unescape(expected, bytes);
 		escape_check(bytes, strlen(bytes), expected);
 	}
 }

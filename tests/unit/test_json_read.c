@@ -2,10 +2,7 @@
 /* JSON reports read back: nothing is lost in them, and nothing of a wrong type or out of range gets in. */
 #include "stack_scenarios.h"
 
-#include <jansson.h>
-
 #include "model/diff.h"
-#include "report/report.h"
 
 /* Holds what was read, and what it borrows from. */
 struct read_back {

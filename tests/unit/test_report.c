@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
-#include "scenarios.h"
 #include "tables.h"
 
 #include "daemon/question.h"
-#include "report/report.h"
 
 /* The text that arrives is the text that was written, whatever is in a report. */
 TEST(test_arrives)

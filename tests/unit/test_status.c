@@ -2,8 +2,6 @@
 /* The findings of doctor, a daemon's status and its baselines, as JSON and as what people read. */
 #include "fixture.h"
 
-#include <jansson.h>
-
 #include "base/clock.h"
 #include "json/status.h"
 

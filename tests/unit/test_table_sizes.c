@@ -17,6 +17,8 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
+#define WITH_STACKS { .stacks = true, .by_arg0 = true }
+
 static const struct {
 	struct collector_options options;
 	uint32_t threads;
@@ -30,15 +32,7 @@ static const struct {
 	{ { .max_rows = 1000000 }, 300, 160, 1 << 20, 1536, 999999, 12288, 0, UINT64_MAX },
 	/* Each gives up the same share; with stacks as without, whose tallies count as well. */
 	{ { 0 }, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
-	{ { .stacks = true, .by_arg0 = true },
-	  200000,
-	  200,
-	  1 << 20,
-	  0,
-	  0,
-	  0,
-	  198 * MIB,
-	  202 * MIB },
+	{ WITH_STACKS, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
 	/* The cgroup has less memory. */
 	{ { 0 }, 20000, 482, 8, 0, 0, 0, 7 * MIB, 8 * MIB + 4097 },
 };
