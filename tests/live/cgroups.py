@@ -40,27 +40,6 @@ def cgroup_empty(path, root):
     until(lambda: cgroup_remove(path), "cgroup is empty")
 
 
-class Cgroups:
-    """Makes cgroups for one test; they and their processes' places go away with it."""
-
-    def __init__(self):
-        self.made = []
-
-    def make(self, *names):
-        """The path of a cgroup below the root, one name for each level."""
-        path = cgroup_mount()
-        for name in names:
-            path = os.path.join(path, name)
-            if not os.path.isdir(path):
-                os.mkdir(path)
-                self.made.append(path)
-        return path
-
-    def close(self):
-        for path in reversed(self.made):
-            cgroup_empty(path, cgroup_mount())
-
-
 # --- controllers, of either version --------------------------------------------------------------
 
 

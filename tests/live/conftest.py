@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 pytest.register_assert_rewrite("daemons", "harness", "reports")
 
-from cgroups import Cgroups  # noqa: E402
+from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
 from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401
 
 
@@ -58,10 +58,21 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def cgroup():
-    """Makes cgroups below the root: cgroup("outer", "inner") is a path."""
-    cgroups = Cgroups()
-    yield cgroups.make
-    cgroups.close()
+    """Makes cgroups below the root, a name for each level: cgroup("outer", "inner") is a path."""
+    made = []
+
+    def make(*names):
+        path = cgroup_mount()
+        for name in names:
+            path = os.path.join(path, name)
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                made.append(path)
+        return path
+
+    yield make
+    for path in reversed(made):
+        cgroup_empty(path, cgroup_mount())
 
 
 ATTEMPTS = 4

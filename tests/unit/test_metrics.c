@@ -3,7 +3,6 @@
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
  * calls, over random histories; which processes have series of their own.
  */
-#include "pictures.h"
 #include "stack_scenarios.h"
 
 #include "metrics/metrics.h"

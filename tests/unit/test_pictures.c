@@ -4,7 +4,6 @@
  * active in charts, nothing from outside, all inside; lines that every reader splits at the same
  * places. What the script of flame graphs does is tested in tests/readers.
  */
-#include "pictures.h"
 #include "stack_scenarios.h"
 
 #include "report/picture.h"
