@@ -32,15 +32,12 @@ if os.environ.get("BPFTOOL"):
 CAPABILITIES = 1 << 21 | 1 << 38 | 1 << 39
 
 
-def effective_capabilities():
-    with open("/proc/self/status") as lines:
-        return next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
-
-
 def missing():
     if os.geteuid() != 0:
         return "needs root"
-    if effective_capabilities() & CAPABILITIES != CAPABILITIES:
+    with open("/proc/self/status") as lines:
+        effective = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+    if effective & CAPABILITIES != CAPABILITIES:
         return "this root has not all capabilities, as in a container: no CAP_BPF or CAP_SYS_ADMIN"
     if not os.path.exists("/sys/kernel/btf/vmlinux"):
         return "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
@@ -82,15 +79,11 @@ ATTEMPTS = 4
 OF_THE_KERNEL = {"switch_unseen", "untracked_tasks"}
 
 
-def kernel_refused(losses):
-    return bool(losses) and set(losses) <= OF_THE_KERNEL
-
-
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
     repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
-    allowed = repeats.only_missed if repeats else kernel_refused
+    allowed = repeats.only_missed if repeats else OF_THE_KERNEL.issuperset
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))

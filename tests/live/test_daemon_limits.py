@@ -298,7 +298,6 @@ def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days
         assert one["covered_ns"] <= elapsed_ns
     assert [one["start"] for one in filled] == sorted(one["start"] for one in filled)
     # It never stopped, and all was written.
-    print("gaps", timeline["gaps"])
     assert timeline["gaps"] == []
     since = daemon.snapshot("--since", "1h")
     assert since.total("exit_group") == 3

@@ -174,17 +174,14 @@ def test_more_values_of_arg0_than_rows_keep_exact_totals(live):
 # --- sorting and cutting -------------------------------------------------------------------------
 
 
-def sorts_well(values):
-    """Numbers fall; what is unknown comes last."""
-    known = [float(value) for value in values if value != ""]
-    return known == sorted(known, reverse=True) and "" not in values[: len(known)]
-
-
 @pytest.mark.parametrize("column", COLUMNS)
 def test_rows_sort_by_every_column(live, column):
+    """Numbers fall; what is unknown comes last."""
     rows, _ = count_csv(live, ["--sort", column, "--columns", column], "calls")
     (field,) = set(rows[0]) - {"start", "end", "syscall"}
-    assert sorts_well([row[field] for row in rows])
+    values = [row[field] for row in rows]
+    known = [float(value) for value in values if value != ""]
+    assert known == sorted(known, reverse=True) and "" not in values[: len(known)]
 
 
 @pytest.mark.parametrize("key", ["pid", "comm", "syscall"])

@@ -186,24 +186,20 @@ def test_a_table_that_the_user_made_stays_as_large(live):
     assert report.losses["task_table_full"] > 0
 
 
-def report_so_far(bpftruss):
-    before = bpftruss.text().count(b"\n")
-    bpftruss.signal(signal.SIGUSR1)
-    until(lambda: bpftruss.text().count(b"\n") > before, "a report so far")
-    return Report(bpftruss.text().splitlines()[-1], lossy=True)
-
-
 def test_a_task_that_found_no_record_gets_one_later(live):
     first, second = (live.add(Talker, [sys.executable, "-c", CALLER]) for _ in range(2))
     bpftruss = live.attach([first.pid, second.pid], "--max-tasks", 1)
     second.ask("ask 101")
     first.popen.stdin.close()
     first.wait()
-    asked, own = 101, 0
+    asked, own, lines = 101, 0, bpftruss.text().count(b"\n")
     while not own and asked < 2000:
         second.ask("ask 10")
         asked += 10
-        report = report_so_far(bpftruss)
+        bpftruss.signal(signal.SIGUSR1)
+        lines += 1
+        until(lambda: bpftruss.text().count(b"\n") >= lines, "a report so far")
+        report = Report(bpftruss.text().splitlines()[-1], lossy=True)
         own = report.total("getppid", pid=second.pid)
     # The calls that it made while the other one lived are nobody's, and the last ones are its own.
     assert 0 < own <= asked - 101
