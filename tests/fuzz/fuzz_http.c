@@ -17,12 +17,6 @@
 /* No request that is understood is longer. */
 #define MAX_REQUEST_BYTES (16u << 10)
 
-static void text_use(const char *text)
-{
-	for (; *text; text++)
-		require((unsigned char)*text >= ' ' && *text != 0x7f);
-}
-
 static void request_use(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
 	(void)closure;
@@ -125,7 +119,8 @@ static void fuzz_reply(const uint8_t *data, size_t size)
 		require(reply.size <= size && !reply.body[reply.size]);
 		ipc_reply_done(&reply);
 	} else {
-		text_use(d.text);
+		for (const char *at = d.text; *at; at++)
+			require((unsigned char)*at >= ' ' && *at != 0x7f);
 	}
 	pthread_join(thread, NULL);
 	close(lie.listener);

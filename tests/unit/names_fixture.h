@@ -32,15 +32,12 @@ struct files {
 	unsigned int dropped;
 };
 
-/* Files that make a worker play a part, as this program is its own. */
-static inline bool is_part(const char *name)
-{
-	return !strcmp(name, "crash") || !strcmp(name, "idle");
-}
-
+/* Some files make a worker play a part, as this program is its own. */
 static inline int file_open(const char *name)
 {
-	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
+	if (!strcmp(name, "crash") || !strcmp(name, "idle"))
+		return memory_file(name, strlen(name) + 1);
+	return fixture_open(name);
 }
 
 /* How a file of a worker begins, which may have been opened with O_PATH. */

@@ -497,27 +497,22 @@ static void damage_below(const json_t *whole, json_t *at)
 	json_decref(keys);
 }
 
-static void check_damage(const struct snapshot *snapshot)
-{
-	__cleanup(freep) char *text = render(report_json, snapshot);
-	json_auto_t *json = json_loads(text, 0, NULL);
-
-	assert_non_null(json);
-	damage_below(json, json);
-}
-
 SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 {
 	struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
+	__cleanup(freep) char *text = NULL;
+	json_auto_t *json = NULL;
 
 	STACK_TAKE(table, 9, STACK_TRUNCATED, KERNEL("ksys_read", 1), FRAME("m", "s", 2));
 	assert_int_equal(row_add_stack(row, &count), 0);
 	snapshot->stacks = table;
 	snapshot->targets[0] = snapshot->processes[0];
 	snapshot->nr_targets = 1;
-	check_damage(snapshot);
+	text = render(report_json, snapshot);
+	json = json_parse(text);
+	damage_below(json, json);
 	stack_table_free(table);
 }
 

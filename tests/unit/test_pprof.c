@@ -194,27 +194,20 @@ static void gunzip(const char *packed, size_t size, struct profile *profile)
 	inflateEnd(&stream);
 }
 
-static void profile_make(const struct snapshot *snapshot, const char *name, struct profile *ret)
-{
-	__cleanup(freep) char *packed = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&packed, &size);
-
-	assert_int_equal(report_pprof(snapshot, out), 0);
-	assert_int_equal(fclose(out), 0);
-	sample_write(name, packed, size);
-	gunzip(packed, size, ret);
-}
-
 static void profile_check(const struct snapshot *snapshot, const char *name)
 {
 	__cleanup(profile_done) struct profile profile = { .nr_strings = 0 };
-	__cleanup(freep) char *text = NULL;
+	__cleanup(freep) char *packed = NULL, *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&packed, &size);
 	const struct row sum = snapshot_sum(snapshot);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.pb.gz", name);
-	profile_make(snapshot, file, &profile);
+	assert_int_equal(report_pprof(snapshot, out), 0);
+	assert_int_equal(fclose(out), 0);
+	sample_write(file, packed, size);
+	gunzip(packed, size, &profile);
 	text = profile_text(&profile);
 	golden_check(name, text);
 	assert_has(&profile, sums[0], sum.calls, sums[1], sum.wall_ns, sums[2], row_cpu_ns(&sum),

@@ -458,15 +458,6 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	errands_remove(errands, &waits[4].errand);
 }
 
-/* Makes an errand look as if its killed child had not ended in time. */
-static void waits_hang(struct wait *waits, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		waits[i].errand.child.is_stopped = true;
-		waits[i].errand.child.deadline_ns = clock_mono_ns();
-	}
-}
-
 #define NR_HANGING 3
 
 /* Starts a few of a user, which hang; returns whether they were left, and adds them to the children. */
@@ -477,10 +468,13 @@ static bool user_hangs(struct errands *errands, uint32_t user, struct wait *wait
 		wait_add(errands, &waits[i], ERRAND_TABLE, user);
 	run_all(errands);
 	assert_int_equal(count_running(waits, NR_HANGING), NR_HANGING);
-	for (size_t i = 0; i < NR_HANGING; i++)
+	for (size_t i = 0; i < NR_HANGING; i++) {
 		pids[i] = waits[i].errand.child.pid;
+		/* It looks as if the killed child had not ended in time. */
+		waits[i].errand.child.is_stopped = true;
+		waits[i].errand.child.deadline_ns = clock_mono_ns();
+	}
 	*nr_pids += NR_HANGING;
-	waits_hang(waits, NR_HANGING);
 	errands_run(errands);
 	return !count_running(waits, NR_HANGING);
 }

@@ -121,11 +121,6 @@ static uint32_t share_sets(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t n
 	return overflow_sets_share(sets, nr_cpus);
 }
 
-static uint32_t set_of(const struct overflow_sets *sets, uint32_t cpu)
-{
-	return sets->first + (cpu & sets->mask);
-}
-
 /* No CPU of 1,024 shares its set of native calls, and no set is of two ABIs. */
 TEST(test_cpus_have_sets_of_their_own)
 {
@@ -139,7 +134,7 @@ TEST(test_cpus_have_sets_of_their_own)
 		memset(owner, 0, sizeof(owner));
 		for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 			for (uint32_t cpu = 0; cpu < cpus[i]; cpu++) {
-				uint32_t set = set_of(&sets[abi], cpu);
+				uint32_t set = sets[abi].first + (cpu & sets[abi].mask);
 
 				assert_true(set < sum);
 				if (abi == ABI_X32)

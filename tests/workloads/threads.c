@@ -85,13 +85,6 @@ static int run_alike(void *arg)
 	raw_exit();
 }
 
-static void make_alike(int number)
-{
-	threads_start(threads, nr_staying = number, run_alike);
-	table_barrier();
-	release();
-}
-
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
@@ -106,8 +99,11 @@ int main(int argc, char **argv)
 	threads = calloc(alike ? number : MAX_THREADS, sizeof(*threads));
 	if (!strcmp(how, "new"))
 		make_new();
-	if (alike)
-		make_alike(number);
+	if (alike) {
+		threads_start(threads, nr_staying = number, run_alike);
+		table_barrier();
+		release();
+	}
 	threads_start(threads, early, run_early);
 	table_barrier();
 	counted_call(SYS_write, start_pipe[1], threads, early);
