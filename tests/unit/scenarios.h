@@ -29,9 +29,9 @@ static inline int errno_read(const char *name)
 }
 
 /*
- * Takes rows NAME:COUNTxWALL[/OFF[/RUNQ]] of a process, or #NUMBER: for a call without a name. A time
- * is 700, 3u or 2m: ns, us or ms. Behind that stand !ERRORS, of ENOENT, or !ERRNO*ERRORS, ~INTERRUPTED
- * and =BYTES.
+ * Takes rows NAME:COUNTxWALL[/OFF[/RUNQ]] of a process, or #NUMBER: for a call without a name. A
+ * time is 700, 3u or 2m: ns, us or ms. Behind that stand !ERRORS, of ENOENT, or !ERRNO*ERRORS,
+ * ~INTERRUPTED and =BYTES.
  */
 static inline void calls_read(struct builder *builder, uint32_t pid, enum syscall_abi abi,
 			      const char *text)

@@ -6,8 +6,8 @@
  * threads new: makes threads without a pause, some that end at once and some that stay, until the test
  * says go: whoever attaches must find each of them. Then every thread that stayed makes its calls.
  *
- * threads alike NUMBER CALLS: all of them exist before counting. Then each makes ten different calls,
- * one of them CALLS times.
+ * threads alike NUMBER CALLS: all of them exist before counting. Then each makes ten different
+ * calls, one of them CALLS times.
  */
 #include "table.h"
 
