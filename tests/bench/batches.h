@@ -4,8 +4,7 @@
  * its figure the nanoseconds of one. Batches are short, so that most of them stay undisturbed, and
  * the median of many is a good measure even on a busy machine.
  */
-#ifndef BENCH_BATCHES_H
-#define BENCH_BATCHES_H
+#pragma once
 
 #include <sched.h>
 #include <stdio.h>
@@ -94,5 +93,3 @@ static inline int cpu_pin(unsigned int from_last)
 	}
 	return -1;
 }
-
-#endif

@@ -12,11 +12,7 @@
  * "brim" makes it as if so many calls had ended that two more wrap any bucket in use; the process must
  * sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
  */
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "collect/collector.h"

@@ -7,8 +7,6 @@
  * function that opens a skeleton, so that the kernel is asked for these numbers.
  */
 #include <bpf/libbpf.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "collect/collector.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Holds what all fuzzers begin with. */
-#ifndef FUZZ_H
-#define FUZZ_H
+#pragma once
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -26,5 +21,3 @@ static inline int file_make(const void *bytes, size_t size)
 	require(fd >= 0 && pwrite(fd, bytes, size, 0) == (ssize_t)size);
 	return fd;
 }
-
-#endif

@@ -4,7 +4,6 @@
  * of its answer that the privileged side runs. The first byte of an input chooses; the result of a
  * parser must pass the check.
  */
-#include <errno.h>
 
 #include "elf/symbols.h"
 #include "elf/wire.h"

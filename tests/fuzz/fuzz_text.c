@@ -7,7 +7,6 @@
  */
 #include <fnmatch.h>
 #include <getopt.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "cmd/options.h"
@@ -156,26 +155,6 @@ static void fuzz_verb(const struct verb *verb, char *text)
 	options_done(&options);
 }
 
-static void fuzz_count(char *text)
-{
-	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT }, text);
-}
-
-static void fuzz_top(char *text)
-{
-	fuzz_verb(&(struct verb){ .name = "top", .bit = VERB_TOP }, text);
-}
-
-static void fuzz_snapshot(char *text)
-{
-	fuzz_verb(&(struct verb){ .name = "snapshot", .bit = VERB_SNAPSHOT }, text);
-}
-
-static void fuzz_daemon(char *text)
-{
-	fuzz_verb(&(struct verb){ .name = "daemon", .bit = VERB_DAEMON }, text);
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc, (void)argv;
@@ -188,18 +167,22 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const parsers[])(char *text) = {
-		fuzz_calls,    /* a */
-		fuzz_glob,     /* b */
-		fuzz_columns,  /* c */
-		fuzz_keys,     /* d */
-		fuzz_times,    /* e */
-		fuzz_snapshot, /* f */
-		fuzz_units,    /* g */
-		fuzz_count,    /* h */
-		fuzz_top,      /* i */
-		fuzz_daemon,   /* j */
+	static const struct {
+		void (*parse)(char *text);
+		struct verb verb; /* without parse() */
+	} parsers[] = {
+		{ .parse = fuzz_calls },                                  /* a */
+		{ .parse = fuzz_glob },                                   /* b */
+		{ .parse = fuzz_columns },                                /* c */
+		{ .parse = fuzz_keys },                                   /* d */
+		{ .parse = fuzz_times },                                  /* e */
+		{ .verb = { .name = "snapshot", .bit = VERB_SNAPSHOT } }, /* f */
+		{ .parse = fuzz_units },                                  /* g */
+		{ .verb = { .name = "", .bit = VERB_COUNT } },            /* h */
+		{ .verb = { .name = "top", .bit = VERB_TOP } },           /* i */
+		{ .verb = { .name = "daemon", .bit = VERB_DAEMON } },     /* j */
 	};
+	const size_t i = size ? (uint8_t)(data[0] - 'a') % ARRAY_SIZE(parsers) : 0;
 	__cleanup(freep) char *text = NULL;
 
 	if (!size)
@@ -207,6 +190,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* The text has memory of its own size, so that a read beyond it is seen. */
 	text = strndup((const char *)data + 1, size - 1);
 	require(text);
-	parsers[(uint8_t)(data[0] - 'a') % ARRAY_SIZE(parsers)](text);
+	if (parsers[i].parse)
+		parsers[i].parse(text);
+	else
+		fuzz_verb(&parsers[i].verb, text);
 	return 0;
 }

@@ -9,6 +9,6 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "live")]
 
-pytest.register_assert_rewrite("faults", "harness", "reports")
+pytest.register_assert_rewrite("daemons", "harness", "reports")
 
 from harness import live  # noqa: E402, F401

@@ -54,10 +54,6 @@ def measure(tool, mode):
     return {name: (int(insns), int(states)) for name, insns, states in lines}, None
 
 
-def kernel_order(kernel):
-    return [int(number) for number in re.findall(r"\d+", kernel)], kernel
-
-
 def parse(text):
     """{mode: {kernel: {program: (instructions, states)}}} of such a document."""
     found, mode, kernels = {}, None, []
@@ -80,7 +76,7 @@ def render(table):
     text = HEAD
     for mode in MODES:
         columns = table.get(mode, {})
-        kernels = sorted(columns, key=kernel_order)
+        kernels = sorted(columns, key=lambda name: ([*map(int, re.findall(r"\d+", name))], name))
         programs = sorted({name for column in columns.values() for name in column})
         text += "\n## `%s`\n\n" % mode
         text += "| Program | %s |\n|---|%s\n" % (" | ".join(kernels), "--:|" * len(kernels))

@@ -40,27 +40,6 @@ def cgroup_empty(path, root):
     until(lambda: cgroup_remove(path), "cgroup is empty")
 
 
-class Cgroups:
-    """Makes cgroups for one test; they and their processes' places go away with it."""
-
-    def __init__(self):
-        self.made = []
-
-    def make(self, *names):
-        """The path of a cgroup below the root, one name for each level."""
-        path = cgroup_mount()
-        for name in names:
-            path = os.path.join(path, name)
-            if not os.path.isdir(path):
-                os.mkdir(path)
-                self.made.append(path)
-        return path
-
-    def close(self):
-        for path in reversed(self.made):
-            cgroup_empty(path, cgroup_mount())
-
-
 # --- controllers, of either version --------------------------------------------------------------
 
 
@@ -95,30 +74,23 @@ def pids_limit(limit):
         yield path
 
 
-class Freezer:
-    """A cgroup of version 2 whose processes can be frozen: that takes no controller."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def set(self, frozen):
-        write(os.path.join(self.path, "cgroup.freeze"), int(frozen))
-        until(lambda: self.is_frozen() == frozen, "cgroup is frozen: %s" % frozen)
-
-    def is_frozen(self):
-        return b"frozen 1" in slurp(os.path.join(self.path, "cgroup.events"))
-
-
 @contextlib.contextmanager
-def freezer():
+def frozen(pid):
+    """A process is in a frozen cgroup of version 2: that takes no controller."""
+
+    def freeze(on):
+        write(os.path.join(path, "cgroup.freeze"), int(on))
+        until(lambda: b"frozen %d" % on in slurp(os.path.join(path, "cgroup.events")), "freezing")
+
     with temporary(cgroup_mount()) as path:
         if not os.path.exists(os.path.join(path, "cgroup.freeze")):
             pytest.skip("this kernel's cgroups cannot be frozen")
-        freezing = Freezer(path)
+        move(pid, path)
         try:
-            yield freezing
+            freeze(True)
+            yield
         finally:
-            freezing.set(False)
+            freeze(False)
 
 
 class Memory:

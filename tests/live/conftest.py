@@ -10,9 +10,9 @@ from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-pytest.register_assert_rewrite("faults", "harness", "reports")
+pytest.register_assert_rewrite("daemons", "harness", "reports")
 
-from cgroups import Cgroups  # noqa: E402
+from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
 from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401
 
 
@@ -32,15 +32,12 @@ if os.environ.get("BPFTOOL"):
 CAPABILITIES = 1 << 21 | 1 << 38 | 1 << 39
 
 
-def effective_capabilities():
-    with open("/proc/self/status") as lines:
-        return next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
-
-
 def missing():
     if os.geteuid() != 0:
         return "needs root"
-    if effective_capabilities() & CAPABILITIES != CAPABILITIES:
+    with open("/proc/self/status") as lines:
+        effective = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+    if effective & CAPABILITIES != CAPABILITIES:
         return "this root has not all capabilities, as in a container: no CAP_BPF or CAP_SYS_ADMIN"
     if not os.path.exists("/sys/kernel/btf/vmlinux"):
         return "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
@@ -58,10 +55,21 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def cgroup():
-    """Makes cgroups below the root: cgroup("outer", "inner") is a path."""
-    cgroups = Cgroups()
-    yield cgroups.make
-    cgroups.close()
+    """Makes cgroups below the root, a name for each level: cgroup("outer", "inner") is a path."""
+    made = []
+
+    def make(*names):
+        path = cgroup_mount()
+        for name in names:
+            path = os.path.join(path, name)
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                made.append(path)
+        return path
+
+    yield make
+    for path in reversed(made):
+        cgroup_empty(path, cgroup_mount())
 
 
 ATTEMPTS = 4
@@ -71,15 +79,11 @@ ATTEMPTS = 4
 OF_THE_KERNEL = {"switch_unseen", "untracked_tasks"}
 
 
-def kernel_refused(losses):
-    return bool(losses) and set(losses) <= OF_THE_KERNEL
-
-
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
     repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
-    allowed = repeats.only_missed if repeats else kernel_refused
+    allowed = repeats.only_missed if repeats else OF_THE_KERNEL.issuperset
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))

@@ -104,9 +104,6 @@ class ElfFile:
     def names_at(self, address):
         return self.names.get(address, {})
 
-    def has_label(self, address, name):
-        return self.names_at(address).get(name, False)
-
 
 @functools.lru_cache(None)
 def known_file(identity, path, debug):
@@ -154,7 +151,7 @@ class Frame:
         if got["symbol"].split("@")[0] not in map(demangle, names):
             return "nothing of that name is there"
         # The C library's assembly has labels in the middle of functions; eu-stack prefers them.
-        if self.name not in names and not self.file.has_label(self.address, self.name):
+        if self.name not in names and not self.file.names_at(self.address).get(self.name):
             return "other name than " + str(self.name)
         return None
 

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from bpf_objects import in_kernel
-from daemons import must_equal_seen_whole, start_daemon, watched
-from faults import counts, tick
+from daemons import counts, must_equal_seen_whole, start_daemon, tick, watched
 from harness import BPFTRUSS, run, until
 
 NOBODY = 65534
@@ -129,12 +128,8 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
     """
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
     target = live.play("pace", 100)
-
-    def is_named():
-        return ("pace", "main") in daemon.snapshot("-p", target.pid).frames()
-
     # No question waits for names: they come in a later report.
-    until(is_named, "its frames are named")
+    until(lambda: ("pace", "main") in daemon.snapshot("-p", target.pid).frames(), "named frames")
     folded, flame = tmp_path / "folded", tmp_path / "flame.svg"
     text = daemon.verb("snapshot", "--stacks", "--folded", folded, "--flame", flame)
     assert "`main" in text

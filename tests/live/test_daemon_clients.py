@@ -14,8 +14,7 @@ import socket
 
 import pytest
 
-from daemons import start_daemon
-from faults import descriptors, many, memory_kib, must_be_below
+from daemons import descriptors, many, memory_kib, must_be_below, start_daemon
 from harness import run, until
 from test_daemon import STRANGER, shared, status_as
 

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 The daemon and its disk: full, read-only, damaged, or not its own. Counting never suffers; what is
-not in the history is a gap that says why, and nothing is in it twice.
+not in the history is a gap that says why, and nothing is in it twice. Nor does kill -9 at random
+moments under load harm it: FAULTS_KILLS says how often it dies (10).
 """
 
 import os
+import random
 import shutil
 import signal
 import stat
 import subprocess
+import time
 
 import pytest
 
-from daemons import start_daemon
-from faults import Disk, counts, difference, gap_reasons, history_of, tick, written
-from harness import BPFTRUSS, need, program, run, slurp, until, write
+from bpf_objects import held, must_be_unloaded
+from daemons import (Daemon, Disk, counts, difference, gap_reasons, history_of, many, of_steps,
+                     start_daemon, tick, written)  # fmt: skip
+from harness import BPFTRUSS, Report, meanwhile, need, program, run, slurp, until, write
 
 
 @pytest.fixture
@@ -305,3 +309,88 @@ def test_nothing_is_made_in_tmp(live, tmp_path):
     ]
     assert [path for path in made if path.startswith(("/tmp/", "/var/tmp/", "/dev/shm/"))
             and not path.startswith(str(tmp_path))] == []
+
+
+# --- kill -9 at random moments -------------------------------------------------------------------
+
+# Nothing stays in the kernel, what was written stays as it was, the time in between is a gap.
+KILLS = many(10, "FAULTS_KILLS")
+SEED = many(0, "FAULTS_SEED") or random.randrange(1, 1 << 30)
+
+
+def answers_until(daemon, moment):
+    """Returns what the daemon says, again and again: (end, counts since its start)."""
+    said = []
+    while time.monotonic() < moment:
+        report = Report(daemon.request("/v1/snapshot")[2], lossy=True)
+        said.append((report.data["end"], counts([report.data])))
+    return said
+
+
+def must_be_whole(added, end, said):
+    """
+    The history of a life has what was counted up to one moment: no more than it said later, no less
+    than it said before. Returns how many answers that was held against.
+    """
+    for moment, seen in said if added else []:
+        if moment >= end:
+            difference(seen, added)
+        else:
+            difference(added, seen)
+    return len(said) if added else 0
+
+
+def must_be_in_order(timeline):
+    """No two gaps overlap, and in all of them the daemon was not there."""
+    last = ""
+    for gap in timeline["gaps"]:
+        assert last <= gap["start"] < gap["end"], timeline["gaps"]
+        last = gap["end"]
+    assert {gap["reason"] for gap in timeline["gaps"]} <= {"not_running"}, timeline["gaps"]
+
+
+def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path):
+    print("FAULTS_SEED=%d" % SEED)
+    chance = random.Random(SEED)
+    place = tmp_path / "daemon"
+    options = ("-n", "steady", "--interval", "1s")
+    rows, lives, compared = {}, 0, 0
+    # Steady workloads, one after the other.
+    with meanwhile(lambda: live.play("steady", 1000, 29, asleep=False)):
+        for _ in range(KILLS):
+            daemon = live.add(Daemon, place, *options)
+            if chance.random() < 0.2:
+                # Before it is ready.
+                time.sleep(chance.uniform(0, 1.5))
+                objects, said = held(str(daemon.pid)), []
+            else:
+                daemon.wait_ready()
+                said = answers_until(daemon, time.monotonic() + chance.uniform(0, 3))
+                objects = held(str(daemon.pid))
+                assert objects["prog"] and sum(map(len, objects.values())) > 10
+            daemon.kill()
+            must_be_unloaded(objects)
+            file = os.path.join(daemon.state, "history.db")
+            if not os.path.exists(file) or not os.path.getsize(file):
+                continue
+            timeline = history_of(daemon)
+            now = of_steps(timeline["steps"])
+            # Killed before its first interval.
+            if not timeline["steps"]:
+                assert now == rows == {}
+                continue
+            compared += must_be_whole(difference(now, rows), timeline["steps"][-1]["end"], said)
+            must_be_in_order(timeline)
+            lives += now != rows
+            rows = now
+        again = start_daemon(live, place, *options)
+        difference(written(again), rows)
+        again.wait_intervals()
+    assert "damaged" not in again.stderr()
+    assert not [name for name in os.listdir(again.state) if "damaged" in name]
+    timeline = history_of(again)
+    must_be_in_order(timeline)
+    assert lives >= 2 and compared >= lives and len(timeline["gaps"]) >= lives
+    assert again.snapshot().data["exact"] is True
+    again.stop()
+    print("%d kills, %d lives with intervals, held against %d answers" % (KILLS, lives, compared))

@@ -14,9 +14,9 @@ import pytest
 
 from bpf_objects import held, must_be_unloaded
 from cgroups import memory, move
-from daemons import must_equal_seen_whole, start_daemon, unix_connection, watched
-from faults import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below, of_steps,
-                    written)  # fmt: skip
+from daemons import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below,
+                     must_equal_seen_whole, of_steps, start_daemon, unix_connection, watched,
+                     written)  # fmt: skip
 from harness import Report, meanwhile, skip_if_sanitized, until, write
 
 # --- a storm of processes ------------------------------------------------------------------------
@@ -298,7 +298,6 @@ def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days
         assert one["covered_ns"] <= elapsed_ns
     assert [one["start"] for one in filled] == sorted(one["start"] for one in filled)
     # It never stopped, and all was written.
-    print("gaps", timeline["gaps"])
     assert timeline["gaps"] == []
     since = daemon.snapshot("--since", "1h")
     assert since.total("exit_group") == 3

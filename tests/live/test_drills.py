@@ -15,7 +15,7 @@ import pytest
 import harness
 from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded
 from cgroups import move, pids_limit
-from faults import descriptors, memory_kib
+from daemons import descriptors, memory_kib
 from harness import (BPFTRUSS, Process, must_equal, need, play_all, program, run,
                      skip_if_sanitized, slurp, until)  # fmt: skip
 from test_cost import Steer

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from cgroups import freezer, move
+from cgroups import frozen
 from harness import DEADLINE_S, need, slurp, until
 
 END, EXEC, RENAME = 1, 2, 3
@@ -83,15 +83,6 @@ def stop(lives):
 
 
 @contextlib.contextmanager
-def frozen(lives):
-    with freezer() as cgroup:
-        move(lives.pid, cgroup.path)
-        cgroup.set(True)
-        yield
-        cgroup.set(False)
-
-
-@contextlib.contextmanager
 def traced(lives, end):
     """A tracer has come, and is ended by a signal."""
     argv = [need("strace"), "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
@@ -110,7 +101,7 @@ def traced(lives, end):
 
 
 def freeze(lives):
-    with frozen(lives):
+    with frozen(lives.pid):
         before = lives.done()
         time.sleep(0.05)
         assert lives.done() == before
@@ -149,7 +140,7 @@ def test_a_target_is_counted_exactly_when_all_befalls_it(live, lives):
 @pytest.mark.parametrize("how", [contextlib.nullcontext, frozen], ids=["running", "frozen"])
 def test_a_target_that_is_killed_has_the_calls_that_it_made(live, lives, how):
     bpftruss = start(live, lives)
-    with how(lives):
+    with how(lives.pid):
         lives.workload.signal(signal.SIGKILL)
     report = bpftruss.report()
     begun, done, _ = lives.numbers()
@@ -159,7 +150,7 @@ def test_a_target_that_is_killed_has_the_calls_that_it_made(live, lives, how):
 def test_a_target_that_is_frozen_all_the_time_is_attached_to_and_let_go(live, lives):
     lives.workload.go()
     lives.works()
-    with frozen(lives):
+    with frozen(lives.pid):
         before = lives.done()
         report = live.attach(lives.pid).interrupt()
         assert report.total("getppid") == 0 and lives.done() == before

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from faults import memory_kib
+from daemons import memory_kib
 from harness import Report, Table, must_include, program, skip_if_sanitized, until
 from reports import add_up, by, count_csv, count_text, must_add_up
 from test_cost import Steer

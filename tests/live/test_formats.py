@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Each form of a report but the truss and wide tables: errors, CSV, strace's own table, the chart. They
-hold the numbers of the JSON, and no name that a process gives itself breaks them.
+Each form of a report but the truss table: errors, CSV, strace's own table, the chart, the wide
+table and its histograms. They hold the numbers of the JSON, and no name that a process gives itself
+breaks them. strace -c -f counts the same calls and errors of the same deterministic command.
 """
 
 import errno
+import fcntl
 import os
+import pty
 import re
+import shutil
+import struct
 import subprocess
+import termios
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import need, program, run
-from reports import SUMS, count_both, count_csv, count_text, must_add_up, parse_csv
-
-
-# --- the table of errors -------------------------------------------------------------------------
+from harness import BUILD, DEADLINE_S, NATIVE, Report, need, need_terminals, program, run
+from reports import KEYS, SUMS, count_both, count_csv, count_text, must_add_up, parse_csv
 
 
 def test_the_errors_are_those_of_the_json(live):
@@ -151,3 +154,190 @@ def test_the_chart_is_well_formed_and_runs_nothing(live, tmp_path):
 def test_a_chart_that_cannot_be_written_is_an_error(live):
     result = run("-c", "--chart", "/nonexistent/chart.svg", "-o", "/dev/null", "true")
     assert result.returncode == 1 and "/nonexistent/chart.svg" in result.stderr
+
+
+# --- the wide table and its histograms -----------------------------------------------------------
+
+
+def table_lines(text):
+    """The cells of the table's lines below its title, up to the first rule."""
+    lines = text.splitlines()[1:]
+    end = next(i for i, line in enumerate(lines) if set(line) <= set("- ") and line.strip())
+    return [line.split() for line in lines[:end]]
+
+
+def total_line(text, name):
+    """The sums below a rule."""
+    return re.search("^[- ]+\n(%s .*)$" % name, text, re.M).group(1).split()
+
+
+def grid(text):
+    return text[: text.index("\nuser CPU ")].splitlines()
+
+
+# --- working and waiting -------------------------------------------------------------------------
+
+
+def test_working_and_waiting_add_up_to_all_calls(live):
+    """And what waits stands in a block of its own."""
+    text, report = count_both(live, ["-w", "--columns", "calls,errors,total"], "forks", "clone", 11)
+    working, waiting = total_line(text, "working"), total_line(text, "waiting")
+    assert int(working[1]) + int(waiting[1]) == report.sum("calls")
+    assert int(working[2]) + int(waiting[2]) == report.sum("errors")
+    assert int(waiting[1]) == report.total("wait4") == 11
+    above, below = text.split("\nwaiting for work:\n")
+    assert re.search("^getppid ", above, re.M) and not re.search("^wait4 ", above, re.M)
+    assert re.search("^wait4 ", below, re.M)
+
+
+def test_what_waits_for_work_may_be_chosen(live):
+    options = ["-f", "--columns", "calls", "--waiting", "getppid"]
+    text, _ = count_text(live, options, "forks", "clone", 11)
+    above, below = text.split("\nwaiting for work:\n")
+    assert re.search("^wait4 +11$", above, re.M) and re.search("^getppid +11$", below, re.M)
+    assert total_line(text, "waiting")[1] == "11"
+
+
+def test_what_waits_for_work_may_be_all_but_some_calls(live):
+    text, table = count_text(live, ["--columns", "calls", "--waiting", "!getppid"], "calls")
+    assert total_line(text, "working")[1] == "1009"
+    calls = sum(counts["calls"] for counts in table.counts().values())
+    assert int(total_line(text, "waiting")[1]) == calls - 1009
+
+
+# --- rows and histograms -------------------------------------------------------------------------
+
+
+def test_the_wide_table_names_its_others(live):
+    text, table = count_text(live, ["--sort", "calls", "--top", 2, "--columns", "calls"], "calls")
+    lines = table_lines(text)
+    assert [line[0] for line in lines[:2]] == ["getppid", "getuid"]
+    assert lines[2][0].startswith("(") and "others)" in " ".join(lines[2])
+    assert int(lines[2][-1]) + 1009 + 101 == int(total_line(text, "working")[-1])
+
+
+def test_the_histogram_has_as_many_calls_as_were_timed(live):
+    text, _ = count_text(live, ["--hist"], "calls")
+    chart = text[text.index("\ngetppid: 1009 calls by duration\n") :].split("\n\n")[0]
+    bars = [line for line in chart.splitlines() if "|" in line]
+    counts = [int(line.split("|")[0].split()[-1]) for line in bars]
+    assert sum(counts) == 1009 and all(len(line) <= 80 for line in text.splitlines())
+
+
+# --- width ---------------------------------------------------------------------------------------
+
+
+def test_the_wide_table_has_80_columns_where_there_is_no_terminal(live):
+    """All columns fit into them as well as they can."""
+    every = [(keys, ["calls"]) for keys in KEYS] + [("pid,syscall", ["forks", "clone", 5])]
+    for keys, workload in every:
+        text, _ = count_text(live, ["-f", "-w", "--by", keys], *workload)
+        assert max(map(len, grid(text))) <= 80, keys
+
+
+def in_terminal(live, columns, *options):
+    """A report on a terminal of so many columns."""
+    need_terminals()
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    options = ["-o", os.ttyname(slave), *options]
+    _, bpftruss = live.begin("calls", options=options, json=False)
+    assert bpftruss.wait() == 0
+    text = b""
+    while b"call is missing" not in text:
+        text += os.read(master, 65536)
+    os.close(master)
+    os.close(slave)
+    return text.decode().replace("\r", "")
+
+
+def test_the_wide_table_widens_with_the_terminal(live):
+    widths = {columns: grid(in_terminal(live, columns, "-w")) for columns in (60, 100, 200)}
+    titles = {columns: len(lines[0].split()) for columns, lines in widths.items()}
+    assert titles[60] < titles[100] < titles[200]
+    assert all(max(map(len, lines)) <= columns for columns, lines in widths.items())
+
+
+def test_a_wide_terminal_shows_every_column_of_the_release(live):
+    title = grid(in_terminal(live, 250, "-w"))[0].split()
+    names = "calls errors total cpu runq sleep min avg p50 p90 p99 max bytes".split()
+    assert [word for word in title if word in names] == names
+
+
+# --- the same command under strace -c -f ---------------------------------------------------------
+# The known differences, all of them explained:
+#
+#   exit, exit_group   strace does not list calls that never return
+#   execve             strace counts the start of the command as bpftruss does, so: none
+#   rt_sigreturn       strace takes the register that it restores for a result, and may see an error
+#   restarted calls    strace counts -ERESTART… as errors; the commands here have none
+
+NOT_IN_STRACE = {"exit", "exit_group"}
+ERRORS_DIFFER = {"rt_sigreturn"}
+SCRIPT = "/bin/true; /bin/false; /bin/ls {0}/missing; (exit 3); /bin/cat {0}/file; exec ls -l {0}"
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """The same for both runs."""
+    path = tmp_path / "fixed"
+    path.mkdir()
+    for name in ("file", "other", "third"):
+        (path / name).write_text(name * 7)
+    return path
+
+
+def run_into_file(argv, path):
+    """Output to files, as under bpftruss: programs make other calls for a terminal or /dev/null."""
+    with open(path, "wb") as out:
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=DEADLINE_S)
+
+
+def strace_counts(path, command):
+    argv = ["strace", "-c", "-f", "-o", str(path)] + command
+    run_into_file(argv, path.with_suffix(".out"))
+    counts = {}
+    for line in path.read_text().splitlines():
+        match = re.match(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) +(\d+ +)?([a-z]\w*)$", line)
+        if match and match.group(3) != "total":
+            counts[match.group(3)] = (int(match.group(1)), int(match.group(2) or 0))
+    assert counts, path.read_text()
+    return counts
+
+
+def bpftruss_counts(live, command):
+    bpftruss = live.start(*command, options=["-f"])
+    bpftruss.wait()
+    report = Report(bpftruss.text())
+    names = {row["syscall"] for row in report.rows if row["abi"] == NATIVE}
+    return {name: (report.total(name), report.total(name, "errors")) for name in names}
+
+
+def comparable(counts):
+    return {
+        name: (calls, None if name in ERRORS_DIFFER else errors)
+        for name, (calls, errors) in counts.items()
+        if name not in NOT_IN_STRACE
+    }
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+@pytest.mark.parametrize("command", [
+    ["/bin/true"],
+    ["/bin/ls", "{0}"],
+    ["/bin/ls", "-la", "{0}"],
+    ["/bin/cat", "{0}/file", "{0}/missing", "{0}/other"],
+    ["/bin/cp", "{0}/file", "{0}/copy"],
+    ["/bin/sh", "-c", SCRIPT],
+    ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7; do /bin/true; done"],
+    ["/bin/sh", "-c", "(/bin/sh -c '/bin/true; /bin/true'; exit 4); /bin/true"],
+    [program("calls")],
+    [program("forks"), "clone", "23"],
+    [program("execs"), "vfork"],
+], ids=lambda command: " ".join(command).replace(BUILD + "/", "")[:40])  # fmt: skip
+def test_calls_and_errors_are_those_of_strace(live, directory, tmp_path, command):
+    command = [part.format(directory) for part in command]
+    # Once before, so that what a first run leaves behind (a copied file) is there for both.
+    run_into_file(command, tmp_path / "first")
+    strace = strace_counts(tmp_path / "strace", command)
+    assert comparable(bpftruss_counts(live, command)) == comparable(strace)

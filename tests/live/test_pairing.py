@@ -149,8 +149,7 @@ def test_a_stopped_process_is_in_no_call(live):
         "rt_sigreturn": dict(calls=5),
         # 41 calls of the victim and 23 of the main thread; the fatal one never began.
         "geteuid": dict(calls=64)}),
-    # The registers of such a call hold no result.For tests of names: a source of files, and workers
-    # that play a part. => Serves tests of names: a source of files, and workers that play a part.
+    # The registers of such a call hold no result.
     ("denied registers", None, {
         "pread64": dict(calls=7, denied=7, bytes=0, errors=0),
         "syscall_0xffffffed": dict(calls=5, denied=5, errors=0)}),

@@ -39,11 +39,7 @@ def library_calls(report, pid=None):
 def until_open(bpftruss, path):
     """Until bpftruss has opened a file for its table; then a moment more, for it to be made."""
     fds = "/proc/%d/fd/" % bpftruss.pid
-
-    def is_open():
-        return any(os.path.realpath(fds + fd) == path for fd in os.listdir(fds))
-
-    until(is_open, "bpftruss reads " + path)
+    until(lambda: path in {os.path.realpath(fds + fd) for fd in os.listdir(fds)}, "reads " + path)
     time.sleep(0.3)
 
 

@@ -19,8 +19,7 @@ import sys
 
 import pytest
 
-from daemons import start_daemon
-from faults import memory_kib, must_be_below
+from daemons import memory_kib, must_be_below, start_daemon
 from harness import (BPFTRUSS, Report, deaf_command, meanwhile, need_unshare, program,
                      skip_if_sanitized, slurp, until, write)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scripts print help and do nothing else when asked for it, and one sentence where they cannot go on."""
+"""
+Scripts print help and do nothing else when asked for it, and one sentence where they cannot go on.
+`make install` leaves what it should below DESTDIR, `make uninstall` takes it away again, and bash
+completes words for the program that was built.
+"""
 
 import os
+import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +17,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("O", str(TOP / "build"))
 SCRIPTS = sorted(path for path in (TOP / "scripts").iterdir() if os.access(path, os.X_OK))
 # A script that wants anything else does more than to say what it does.
 HELPERS = ("bash", "cat", "dirname", "python3", "sed", "sh")
@@ -150,3 +157,151 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
             with pytest.raises(ProcessLookupError):
                 os.kill(int(job.read_text()), 0)
     assert started
+
+
+# --- make install --------------------------------------------------------------------------------
+
+SYSTEM = {
+    "bin/bpftruss": 0o755,
+    "share/man/man5/bpftruss.conf.5": 0o644,
+    "share/man/man7/bpftruss-stacks.7": 0o644,
+    "share/man/man8/bpftruss.8": 0o644,
+    "share/man/man8/bpftruss-count.8": 0o644,
+    "share/bash-completion/completions/bpftruss": 0o644,
+    "share/doc/bpftruss/LICENSE": 0o644,
+    "share/doc/bpftruss/stacks.conf": 0o644,
+    "lib/systemd/system/bpftruss.service": 0o644,
+    "lib/systemd/system/bpftruss.socket": 0o644,
+    "lib/sysusers.d/bpftruss.conf": 0o644,
+    "lib/tmpfiles.d/bpftruss.conf": 0o644,
+}
+CONFIG = "etc/bpftruss/bpftruss.conf"
+
+
+def make(target, destination, *variables):
+    # Not those of the make that runs us.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    argv = ["make", "-s", "-C", TOP, target, "O=" + BUILD, "DESTDIR=%s" % destination, *variables]
+    subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=600)
+
+
+def files(folder):
+    """{path: permissions} of all files below a folder."""
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
+
+
+def manual_pages():
+    return {"share/man/man%s/%s" % (path.suffix[1:], path.name): 0o644
+            for path in (TOP / "man").glob("*.[1-9]")}  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", [None, "/usr"])
+def test_install_and_uninstall(tmp_path, prefix):
+    variables = ["PREFIX=" + prefix] if prefix else []
+    place = (prefix or "/usr/local")[1:] + "/"
+    make("install", tmp_path, *variables)
+    expected = {place + path: mode for path, mode in {**SYSTEM, **manual_pages()}.items()}
+    assert files(tmp_path) == {**expected, CONFIG: 0o644}
+    unit = (tmp_path / place / "lib/systemd/system/bpftruss.service").read_text()
+    assert "\nExecStart=/%sbin/bpftruss daemon\n" % place in unit
+    assert "@" not in "".join(line for line in unit.splitlines() if line.startswith("Exec"))
+    make("uninstall", tmp_path, *variables)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_stay(tmp_path):
+    """A /usr/local has its folders before anything is in them, as on a system."""
+    prefix = "PREFIX=%s" % (tmp_path / "usr")
+    config = "SYSCONFDIR=%s" % (tmp_path / "etc")
+    os.makedirs(tmp_path / "etc")
+    theirs = tmp_path / "usr/share/man/man8/theirs.8"
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    make("install", "", prefix, config)
+    assert os.access(tmp_path / "usr/bin/bpftruss", os.X_OK)
+    make("uninstall", "", prefix, config, "KEPT=%s %s" % (tmp_path / "etc", tmp_path / "usr/bin"))
+    assert files(tmp_path / "usr") == {"share/man/man8/theirs.8": 0o644}
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}
+    assert left == {"etc", "usr", "usr/bin", "usr/share", "usr/share/man", "usr/share/man/man8"}
+
+
+def test_a_destination_may_have_blanks(tmp_path):
+    make("install", tmp_path / "a b")
+    assert len(files(tmp_path / "a b/usr/local")) == len({**SYSTEM, **manual_pages()})
+    make("uninstall", tmp_path / "a b")
+    assert list((tmp_path / "a b").iterdir()) == []
+
+
+def test_a_changed_configuration_is_kept(tmp_path):
+    make("install", tmp_path)
+    with (tmp_path / CONFIG).open("a") as config:
+        config.write("# mine\n")
+    before = (tmp_path / CONFIG).read_bytes()
+    make("install", tmp_path)
+    assert (tmp_path / CONFIG).read_bytes() == before
+    make("uninstall", tmp_path)
+    assert files(tmp_path) == {CONFIG: 0o644}
+
+
+# --- what bash completes -------------------------------------------------------------------------
+
+BPFTRUSS = os.path.join(BUILD, "bpftruss")
+
+
+def complete(*words):
+    """The words that bash offers for the last one."""
+    script = """
+        compopt() { :; }
+        source completion/bpftruss.bash
+        COMP_WORDS=(%s) COMP_CWORD=%d
+        _bpftruss
+        printf '%%s\\n' "${COMPREPLY[@]}"
+    """ % (" ".join(map(shlex.quote, (BPFTRUSS, *words))), len(words))
+    result = subprocess.run(["bash", "-euc", script], cwd=TOP, capture_output=True, text=True)
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    return set(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "words, offered, withheld",
+    [
+        (["s"], {"snapshot", "status", "sleep"}, {"top"}),
+        (["--"], {"--count", "--stacks", "--slower-than"}, {"--once", "--socket"}),
+        (["-c", "-"], {"-p", "--pid"}, {"--once", "snapshot"}),
+        (["-c", "--sort", "p"], {"pid", "p50", "p90", "p99"}, {"--pid", "calls"}),
+        (["-c", "--columns", "calls,m"], {"calls,min", "calls,max"}, {"min"}),
+        (["-c", "-t", "%f"], {"%file", "%fstat", "%fstatfs"}, {"%desc"}),
+        (["-c", "-t", "open,%ne"], {"open,%network"}, {"%network"}),
+        (["-c", "--by", ""], {"tid", "arg0", "comm"}, set()),
+        (["-c", "--top", ""], set(), {"--top", "snapshot"}),
+        (["-c", "-U", "roo"], {"root"}, set()),
+        (["-c", "-o", "READ"], {"README.md"}, set()),
+        (["-c", "-p", str(os.getpid())], {str(os.getpid())}, set()),
+        (["top", ""], {"--once", "-i", "--interval"}, {"--csv", "--socket"}),
+        (["top", "--sort", ""], {"calls", "lock", "oldest"}, {"p99", "min"}),
+        (["top", "--by", "c"], {"comm"}, {"cgroup"}),
+        (["daemon", "--metrics-by", "c"], {"cgroup", "comm"}, {"unit"}),
+        (["snapshot", "--by", ""], {"comm", "unit"}, {"tid", "arg0"}),
+        (["snapshot", "--since", ""], {"10m", "BOOT", "README.md"}, set()),
+        (["history", "--step", "a"], {"all"}, set()),
+        (["compare", "n"], {"now"}, set()),
+        (["compare", "--"], {"--fail-over"}, {"--once"}),
+        (["baseline", "s"], {"save"}, {"--replace"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_words(words, offered, withheld):
+    got = complete(*words)
+    assert offered <= got and not withheld & got, got
+
+
+def test_an_argument_without_words_is_left_alone():
+    assert complete("-c", "--min-calls", "") == set()
+
+
+def test_a_command_has_its_own_words():
+    assert not {"--follow", "--file"} & complete("-c", "-f", "make", "--f")

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Serves the tests of src/elf: the ELF files that the Makefile has made, and files in memory. */
-#ifndef TESTS_ELF_FIXTURE_H
-#define TESTS_ELF_FIXTURE_H
+#pragma once
 
 #include "fixture.h"
 
@@ -132,5 +131,3 @@ static inline uint64_t function_start(const struct elf_functions *functions, con
 	fail_msg("there is no %s", name);
 	return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Serves the tests of the model and the reports: random numbers that never change, rows made of
  * calls, comparison of whole values, reports as text, and golden files (tests/golden/README.md).
  */
-#ifndef TESTS_FIXTURE_H
-#define TESTS_FIXTURE_H
+#pragma once
 
 #include "test.h"
 
@@ -467,5 +466,3 @@ static inline const struct row *snapshot_find_row(const struct snapshot *snapsho
 
 	return place ? *place : NULL;
 }
-
-#endif

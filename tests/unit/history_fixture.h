@@ -3,8 +3,7 @@
  * Serves the tests of the history: a directory of their own, a host whose clocks are set by hand,
  * intervals whose numbers are known, and their sum by kind, made without the history.
  */
-#ifndef TESTS_HISTORY_FIXTURE_H
-#define TESTS_HISTORY_FIXTURE_H
+#pragma once
 
 #include <dirent.h>
 
@@ -424,5 +423,3 @@ static inline void assert_gap(const struct timeline *timeline, size_t at, int64_
 	assert_true(at < timeline->nr_gaps);
 	assert_has(&timeline->gaps[at], reason, reason, start_ns, start_ns, end_ns, end_ns);
 }
-
-#endif

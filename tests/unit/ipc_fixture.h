@@ -4,8 +4,7 @@
  * a raw client in the same process, so that each byte is under control. Nothing here waits for a
  * clock to pass but for what must happen.
  */
-#ifndef TESTS_IPC_FIXTURE_H
-#define TESTS_IPC_FIXTURE_H
+#pragma once
 
 #include "test.h"
 
@@ -327,5 +326,3 @@ static inline void child_end(struct ipc_child *child)
 	close(child->pipe);
 	child_must_end(child->pid);
 }
-
-#endif

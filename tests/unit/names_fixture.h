@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* For tests of names: a source of files, and workers that play a part. A test is its own worker. */
-#ifndef TESTS_NAMES_FIXTURE_H
-#define TESTS_NAMES_FIXTURE_H
+#pragma once
 
 #include "elf_fixture.h"
 
@@ -33,15 +32,12 @@ struct files {
 	unsigned int dropped;
 };
 
-/* Files that make a worker play a part, as this program is its own. */
-static inline bool is_part(const char *name)
-{
-	return !strcmp(name, "crash") || !strcmp(name, "idle");
-}
-
+/* Some files make a worker play a part, as this program is its own. */
 static inline int file_open(const char *name)
 {
-	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
+	if (!strcmp(name, "crash") || !strcmp(name, "idle"))
+		return memory_file(name, strlen(name) + 1);
+	return fixture_open(name);
 }
 
 /* How a file of a worker begins, which may have been opened with O_PATH. */
@@ -344,5 +340,3 @@ void test_begin(int argc, char **argv)
 		elf_worker_main(argc, argv);
 	}
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The snapshots that the tests of all reports render. Calls are chosen so that their numbers have
  * the same order on every native ABI: then the text reports are the same on every machine.
  */
-#ifndef TESTS_SCENARIOS_H
-#define TESTS_SCENARIOS_H
+#pragma once
 
 #include "fixture.h"
 
@@ -18,6 +17,57 @@
 #else
 #define ABI_OF_TESTS ABI_X86_64
 #endif
+
+/* An error by its name, or its number. */
+static inline int errno_read(const char *name)
+{
+	int err = 1;
+
+	while (err < 134 && (!errno_name(err) || strcmp(errno_name(err), name)))
+		err++;
+	return err < 134 ? err : atoi(name);
+}
+
+/*
+ * Takes rows NAME:COUNTxWALL[/OFF[/RUNQ]] of a process, or #NUMBER: for a call without a name. A
+ * time is 700, 3u or 2m: ns, us or ms. Behind that stand !ERRORS, of ENOENT, or !ERRNO*ERRORS,
+ * ~INTERRUPTED and =BYTES.
+ */
+static inline void calls_read(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+			      const char *text)
+{
+	char word[MAX_WORD], name[MAX_WORD];
+
+	while (word_read(&text, word)) {
+		uint64_t numbers[4] = { 0 }; /* count, wall, off, runq */
+		char *at = word + strcspn(word, ":");
+		struct row row;
+
+		for (size_t i = 0; i < 4 && *at && strchr(":x/", *at); i++) {
+			*at = '\0';
+			numbers[i] = strtoull(at + 1, &at, 10);
+			if (*at == 'u' || *at == 'm')
+				numbers[i] *= *at++ == 'u' ? USEC : MSEC;
+		}
+		if (*word == '#')
+			row_init_for(&row, pid, abi, strtoll(word + 1, NULL, 0));
+		else
+			row_init_named(&row, pid, abi, word);
+		row_add_calls(&row, numbers[0], numbers[1], numbers[2], numbers[3]);
+		for (int n; *at == '!' && sscanf(at, "!%63[A-Z0-9]%n", name, &n) == 1;) {
+			const bool named = at[n] == '*';
+
+			row_add_errors(&row, named ? errno_read(name) : ENOENT,
+				       strtoull(at + (named ? n : 0) + 1, &at, 10));
+		}
+		if (*at == '~')
+			row.interrupted = strtoull(at + 1, &at, 10);
+		if (*at == '=')
+			row.result_sum = strtoull(at + 1, &at, 10);
+		assert_int_equal(*at, '\0');
+		builder_take_row(builder, &row);
+	}
+}
 
 static inline void scenario_two_processes(struct builder *builder)
 {
@@ -33,30 +83,14 @@ static inline struct snapshot *scenario_ordinary(enum syscall_abi abi)
 	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_calls(&row, 1234, abi, "read", 988, 1500 * USEC, 500 * USEC, 100 * USEC);
-	row_add_calls(&row, 12, 2 * USEC, 0, 0);
-	row_add_errors(&row, EAGAIN, 9);
-	row_add_errors(&row, EINTR, 3);
-	row.result_sum = 4046848;
-	builder_take_row(builder, &row);
-	row_init_calls(&row, 5678, abi, "read", 24, 12 * MSEC, 2 * MSEC, MSEC);
-	row_add_errors(&row, EAGAIN, 1);
-	row.result_sum = 98304;
-	builder_take_row(builder, &row);
-	row_init_calls(&row, 1234, abi, "write", 1, 999999, 0, 0);
-	row.result_sum = 512;
-	builder_take_row(builder, &row);
-	builder_take_calls(builder, 5678, abi, "fstat", 1, SEC, 0, 0);
+	calls_read(
+		builder, 1234, abi,
+		"read:988x1500u/500u/100u!EAGAIN*9!EINTR*3=4046848 read:12x2u write:1x999999=512 "
+		"io_uring_enter:3x250m/249m/3m!4000*1!ETIMEDOUT*1~1");
+	calls_read(builder, 5678, abi,
+		   "read:24x12m/2m/1m!EAGAIN*1=98304 fstat:1x1000m getrandom:100000x80=1600000");
 	row_init_named(&row, 5678, abi, "exit_group");
 	row.calls = row.no_return = 1;
-	builder_take_row(builder, &row);
-	row_init_calls(&row, 5678, abi, "getrandom", 100000, 80, 0, 0);
-	row.result_sum = 1600000;
-	builder_take_row(builder, &row);
-	row_init_calls(&row, 1234, abi, "io_uring_enter", 3, 250 * MSEC, 249 * MSEC, 3 * MSEC);
-	row_add_errors(&row, 4000, 1);
-	row_add_errors(&row, ETIMEDOUT, 1);
-	row.interrupted = 1;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
 	snapshot->targets[0] = snapshot->processes[0];
@@ -87,44 +121,25 @@ static inline struct snapshot *scenario_empty(enum syscall_abi abi)
 /* Names that do not fit, next to one that does. */
 static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
 {
-	static const char *const names[] = { "read", "landlock_create_ruleset",
-					     "landlock_restrict_self" };
 	struct builder *builder = builder_make();
-	struct row row;
 
 	scenario_two_processes(builder);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		row_init_calls(&row, 1234, abi, names[i], 10 + i, 100 * MSEC, 0, 0);
-		if (i)
-			row_add_errors(&row, EPERM, i);
-		builder_take_row(builder, &row);
-	}
+	calls_read(builder, 1234, abi,
+		   "read:10x100m landlock_create_ruleset:11x100m!EPERM*1 "
+		   "landlock_restrict_self:12x100m!EPERM*2");
 	return snapshot_take(builder);
 }
 
 /* Makes calls under each ABI but the machine's own; the longest label has exactly 19 characters. */
 static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 {
-	static const struct {
-		enum syscall_abi abi;
-		const char *name;
-	} calls[] = {
-		{ ABI_I386, "read" },
-		{ ABI_I386, "rt_sigprocmask" },
-		{ ABI_X32, "read" },
-		{ ABI_ARM, "read" },
-	};
 	struct builder *builder = builder_make();
-	struct row row;
 
 	(void)abi;
 	scenario_two_processes(builder);
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		row_init_calls(&row, 5678, calls[i].abi, calls[i].name, 1 + i, 7 * MSEC, 5 * MSEC,
-			       0);
-		row.result_sum = 100;
-		builder_take_row(builder, &row);
-	}
+	calls_read(builder, 5678, ABI_I386, "read:1x7m/5m=100 rt_sigprocmask:2x7m/5m=100");
+	calls_read(builder, 5678, ABI_X32, "read:3x7m/5m=100");
+	calls_read(builder, 5678, ABI_ARM, "read:4x7m/5m=100");
 	return snapshot_take(builder);
 }
 
@@ -134,10 +149,8 @@ static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
 	struct builder *builder = builder_make();
 
 	scenario_two_processes(builder);
-	builder_take_calls(builder, 1234, abi, "read", 5, 2 * MSEC, 0, 0);
-	builder_take_calls(builder, 1234, ABI_ARM, "read", 7, 3 * MSEC, 0, 0);
-	builder_take_errors(builder, 1234, ABI_ARM, "read", EBADF, 2);
-	builder_take_calls(builder, 1234, ABI_ARM, "arm_fadvise64_64", 1, MSEC, 0, 0);
+	calls_read(builder, 1234, abi, "read:5x2m");
+	calls_read(builder, 1234, ABI_ARM, "read:7x3m!EBADF*2 arm_fadvise64_64:1x1m");
 	return snapshot_take(builder);
 }
 
@@ -145,21 +158,10 @@ static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
 static inline struct snapshot *scenario_unknown(enum syscall_abi abi)
 {
 	struct builder *builder = builder_make();
-	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_for(&row, 1234, abi, -1);
-	row_add_calls(&row, 2, 200, 0, 0);
-	row_add_errors(&row, ENOSYS, 2);
-	builder_take_row(builder, &row);
-	row_init_for(&row, 1234, abi, 1000);
-	row_add_calls(&row, 3, 300, 0, 0);
-	row_add_errors(&row, ENOSYS, 3);
-	builder_take_row(builder, &row);
-	row_init_for(&row, 5678, ABI_ARM, 0x0f0000);
-	row_add_calls(&row, 1, 400, 0, 0);
-	row_add_errors(&row, ENOSYS, 1);
-	builder_take_row(builder, &row);
+	calls_read(builder, 1234, abi, "#-1:2x200!ENOSYS*2 #1000:3x300!ENOSYS*3");
+	calls_read(builder, 5678, ABI_ARM, "#0x0f0000:1x400!ENOSYS*1");
 	return snapshot_take(builder);
 }
 
@@ -253,17 +255,11 @@ static inline struct snapshot *scenario_big(enum syscall_abi abi)
 {
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
-	struct row row;
 
 	builder_take_process(builder, 4194304, "big", 3, 123456789 * SEC);
-	row_init_calls(&row, 4194304, abi, "read", 5000000000, 4 * MSEC, 3 * MSEC, MSEC);
-	row_add_errors(&row, EAGAIN, 4999999999);
-	row.result_sum = 1ULL << 62;
-	builder_take_row(builder, &row);
-	builder_take_calls(builder, 4194304, abi, "write", 1, 99999 * SEC + 999 * MSEC, 0, 0);
-	builder_take_calls(builder, 4194304, abi, "fstat", 9999999, 10 * MSEC, 0, 0);
-	builder_take_calls(builder, 4194304, abi, "fstat", 1, 100 * SEC, 0, 0);
-	builder_take_errors(builder, 4194304, abi, "fstat", EIO, 9999999);
+	calls_read(builder, 4194304, abi,
+		   "read:5000000000x4m/3m/1m!EAGAIN*4999999999=4611686018427387904 "
+		   "write:1x99999999m fstat:9999999x10m fstat:1x100000m!EIO*9999999");
 	snapshot = snapshot_take(builder);
 	snapshot->elapsed_ns = 99999 * SEC + 999999999;
 	return snapshot;
@@ -309,11 +305,10 @@ static inline const struct hostile_name *scenario_hostile_names(size_t *count)
 static inline struct snapshot *scenario_hostile(enum syscall_abi abi)
 {
 	struct builder *builder = builder_make();
-	const struct hostile_name *names;
 	struct snapshot *snapshot;
 	size_t count;
+	const struct hostile_name *names = scenario_hostile_names(&count);
 
-	names = scenario_hostile_names(&count);
 	for (size_t i = 0; i < count; i++) {
 		builder_take_process(builder, 100 + (uint32_t)i, names[i].bytes, names[i].size, 0);
 		builder_take_calls(builder, 100 + (uint32_t)i, abi, "read", 1, 64, 0, 0);
@@ -346,6 +341,14 @@ static inline const struct scenario *scenario_at(size_t index)
 	return index < ARRAY_SIZE(scenarios) ? &scenarios[index] : NULL;
 }
 
+/* Goes through the scenarios by their index, with a snapshot of each. */
+#define scenario_for_each(i, snapshot, abi)                                       \
+	for (size_t i = 0; scenario_at(i); i++)                                   \
+		for (__cleanup(snapshot_freep) struct snapshot *snapshot =        \
+			     scenario_at(i)->make(abi),                           \
+							       *once_ = snapshot; \
+		     once_; once_ = NULL)
+
 static inline const struct scenario *scenario_find(const char *name)
 {
 	size_t i = 0;
@@ -375,5 +378,3 @@ static inline const struct scenario *scenario_find(const char *name)
 			scenario_ordinary(ABI_OF_TESTS);                   \
 		assert_full(report, ordinary_ __VA_OPT__(, ) __VA_ARGS__); \
 	} while (0)
-
-#endif

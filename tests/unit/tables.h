@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Serves the tests of the grouping reports: a server with units, users and threads. */
-#ifndef TESTS_TABLES_H
-#define TESTS_TABLES_H
+#pragma once
 
 #include "scenarios.h"
 
@@ -79,30 +78,6 @@ static inline struct snapshot *scenario_web(void)
 	return snapshot;
 }
 
-/* Takes NAME:COUNTxWALL[/OFF][!ERRORS] of a process; a time is 700, 3u or 2m: ns, us or ms. */
-static inline void calls_read(struct builder *builder, uint32_t pid, const char *text)
-{
-	char word[MAX_WORD];
-
-	while (word_read(&text, word)) {
-		uint64_t numbers[3] = { 0 }; /* count, wall, off */
-		char *at = word + strcspn(word, ":");
-
-		for (size_t i = 0; i < 3 && *at && strchr(":x/", *at); i++) {
-			*at = '\0';
-			numbers[i] = strtoull(at + 1, &at, 10);
-			if (*at == 'u' || *at == 'm')
-				numbers[i] *= *at++ == 'u' ? USEC : MSEC;
-		}
-		builder_take_calls(builder, pid, ABI_OF_TESTS, word, numbers[0], numbers[1],
-				   numbers[2], 0);
-		if (*at == '!')
-			builder_take_errors(builder, pid, ABI_OF_TESTS, word, ENOENT,
-					    strtoull(at + 1, &at, 10));
-		assert_int_equal(*at, '\0');
-	}
-}
-
 static inline const struct column *column_named(const char *name)
 {
 	const struct column *column;
@@ -110,5 +85,3 @@ static inline const struct column *column_named(const char *name)
 	assert_int_equal(column_find("", name, &column, NULL), 0);
 	return column;
 }
-
-#endif

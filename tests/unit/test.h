@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the tests of a file: each TEST(name) in it, in the order in which they stand there. */
-#ifndef TESTS_TEST_H
-#define TESTS_TEST_H
+#pragma once
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -184,6 +174,22 @@ static inline bool word_read(const char **text, char word[MAX_WORD])
 	return true;
 }
 
+/* The bytes of a text in which \\xff stands for one that is escaped. */
+static inline void bytes_unescape(const char *text, char bytes[MAX_WORD])
+{
+	unsigned int byte;
+
+	for (; *text; text++) {
+		*bytes = *text;
+		if (sscanf(text, "\\x%2x", &byte) == 1) {
+			*bytes = (char)byte;
+			text += 3;
+		}
+		bytes++;
+	}
+	*bytes = '\0';
+}
+
 /* Runs a command that must end well. */
 __attribute__((format(printf, 1, 2))) static inline void shell_run(const char *format, ...)
 {
@@ -261,5 +267,3 @@ int main(int argc, char **argv)
 		test_begin(argc, argv);
 	return _cmocka_run_group_tests("tests", unit_tests.list, unit_tests.count, NULL, NULL);
 }
-
-#endif

@@ -5,11 +5,9 @@
  */
 #include "tables.h"
 
-#include <jansson.h>
 #include <math.h>
 
 #include "model/compare.h"
-#include "report/report.h"
 #include "syscalls/syscall_set.h"
 
 static struct snapshot *side_make(const char *calls, uint64_t seconds)
@@ -17,7 +15,7 @@ static struct snapshot *side_make(const char *calls, uint64_t seconds)
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 
-	calls_read(builder, 1, calls);
+	calls_read(builder, 1, ABI_OF_TESTS, calls);
 	snapshot = snapshot_take(builder);
 	snapshot->elapsed_ns = seconds * SEC;
 	return snapshot;
@@ -120,8 +118,8 @@ static struct snapshot *host_make(uint32_t pid, uint32_t uid, uint64_t cgroup_id
 
 	web_process(builder, pid, "nginx", uid, cgroup_id, 0);
 	web_process(builder, pid + 1, "nginx", uid + 1, cgroup_id + 1, 0);
-	calls_read(builder, pid, "read:7x1000");
-	calls_read(builder, pid + 1, "read:5x1000");
+	calls_read(builder, pid, ABI_OF_TESTS, "read:7x1000");
+	calls_read(builder, pid + 1, ABI_OF_TESTS, "read:5x1000");
 	snapshot = snapshot_take(builder);
 	names_add(&snapshot->users, &snapshot->nr_users, uid, "www-data");
 	names_add(&snapshot->users, &snapshot->nr_users, uid + 1, "www-data");
@@ -178,7 +176,8 @@ TEST(test_nameless_users)
 
 		for (uint32_t user = 0; user < 2; user++) {
 			web_process(builder, 1 + user, "nginx", 4001 + i + user, 0, 0);
-			calls_read(builder, 1 + user, user ? "read:2x1000" : "read:1x1000");
+			calls_read(builder, 1 + user, ABI_OF_TESTS,
+				   user ? "read:2x1000" : "read:1x1000");
 		}
 		snapshots[i] = snapshot_take(builder);
 	}
@@ -203,10 +202,10 @@ BUILDERS_TEST(test_stale_bytes)
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
 	builder_take_process(before, 1, "sh\0old", 6, 0);
-	calls_read(before, 1, "read:1x100");
+	calls_read(before, 1, ABI_OF_TESTS, "read:1x100");
 	a = snapshot_take(before);
 	builder_take_process(after, 2, "sh\0new", 6, 0);
-	calls_read(after, 2, "read:1x100");
+	calls_read(after, 2, ABI_OF_TESTS, "read:1x100");
 	b = snapshot_take(after);
 	list = compare(a, b, GROUP_COMM);
 	assert_int_equal(list.count, 1);
@@ -321,7 +320,7 @@ static struct snapshot *side_take(const char *calls, uint64_t seconds)
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 
-	calls_read(builder, 100, calls);
+	calls_read(builder, 100, ABI_OF_TESTS, calls);
 	web_process(builder, 100, "nginx", 33, 7, 0);
 	snapshot = snapshot_take(builder);
 	snapshot->start_ns = 1793350800000000000; /* 2026-10-30 09:00:00 UTC */

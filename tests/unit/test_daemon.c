@@ -357,7 +357,6 @@ RECENT_TEST(test_memory_is_bounded_between_questions, part_bytes(MARK_TICK) * 5 
 /* However much comes at once: as many marks go as there has to be room for. */
 RECENT_TEST(test_a_large_difference_makes_room, 25 * part_bytes(MARK_GIVEN))
 {
-
 	for (unsigned int i = 1; i <= 50; i++)
 		assert_int_equal(recent_add(recent, difference_make(i, 50), MARK_GIVEN), 0);
 	assert_int_equal(recent_add(recent, difference_make(51, 1000), MARK_GIVEN), 0);

@@ -12,15 +12,6 @@ static struct snapshot *diff_make(const struct snapshot *earlier, const struct s
 	return diff;
 }
 
-/* Ends both builders. */
-static struct snapshot *diff_take(struct builder *before, struct builder *after)
-{
-	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_take(before);
-	__cleanup(snapshot_freep) struct snapshot *later = snapshot_take(after);
-
-	return diff_make(earlier, later);
-}
-
 /* Random rows of four processes; without calls in flight, which are no sums. */
 static void builder_fill(struct builder *builder, uint64_t *seed)
 {
@@ -210,13 +201,15 @@ TEST(test_by_hand)
 
 BUILDERS_TEST(test_in_flight_is_of_later)
 {
-	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
 	builder_take_in_flight(before, 1, ABI_X86_64, "write", 1, 0, 100);
 	builder_take_in_flight(after, 1, ABI_X86_64, "read", 2, 1, 200);
 	builder_take_calls(after, 1, ABI_X86_64, "write", 1, 100, 0, 0);
-	diff = diff_take(before, after);
+	earlier = snapshot_take(before);
+	later = snapshot_take(after);
+	diff = diff_make(earlier, later);
 	assert_int_equal(diff->nr_rows, 2);
 	assert_has(diff->rows[0], calls, 0, in_flight, 2, in_flight_early, 1, oldest_start_ns, 200);
 	assert_has(diff->rows[1], calls, 1, in_flight, 0);

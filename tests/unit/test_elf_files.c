@@ -12,14 +12,12 @@ struct root {
 
 static void root_done(struct root *root)
 {
-
 	close(root->fd);
 	shell_run("rm -rf %s", root->path);
 }
 
 static void root_init(struct root *root)
 {
-
 	strcpy(root->path, "/tmp/bpftruss-test-XXXXXX");
 	assert_non_null(mkdtemp(root->path));
 	shell_run("cd %s && mkdir -p tmp app/.debug usr/lib/debug/app usr/lib/debug/.build-id/ab",

@@ -164,15 +164,6 @@ struct columns {
 	size_t rbp, ra; /* 0: none */
 };
 
-/* Where the entry ends; readelf goes on to the end of its instructions. */
-static unsigned long entry_end(const char *line)
-{
-	const char *dots = strstr(line, "..");
-
-	assert_non_null(dots);
-	return strtoul(dots + 2, NULL, 16);
-}
-
 static void line_compare(const struct elf_unwind *unwind, const char *line,
 			 const struct columns *columns)
 {
@@ -213,7 +204,9 @@ static void readelf_compare(const char *name)
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file)) {
 		if (strstr(line, " FDE ")) {
-			end = entry_end(line);
+			/* Where the entry ends; readelf goes on to the end of its instructions. */
+			assert_non_null(strstr(line, ".."));
+			end = strtoul(strstr(line, "..") + 2, NULL, 16);
 			end = end < unwind->text_end ? end : unwind->text_end;
 		} else if (strstr(line, " CIE ") || line[0] == '\n') {
 			end = 0;

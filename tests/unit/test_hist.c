@@ -414,12 +414,6 @@ static struct row draws_make(void)
 	return draws;
 }
 
-static void draws_clear(struct row *draws)
-{
-	row_done(draws);
-	row_init(draws);
-}
-
 static void draws_add(struct row *draws, uint64_t count, double ns)
 {
 	assert_int_equal(hist_add(&draws->hist, hist_bucket((uint64_t)ns), count), 0);
@@ -462,7 +456,8 @@ enum shape { SHAPE_USUAL, SHAPE_NARROW, SHAPE_HUMPS, NR_SHAPE };
 static void draws_take(struct row *draws, enum shape shape, size_t count, double factor,
 		       uint64_t *seed)
 {
-	draws_clear(draws);
+	row_done(draws);
+	row_init(draws);
 	for (size_t i = 0; i < count; i++) {
 		double ns = shape == SHAPE_HUMPS
 				    ? random_humps(seed)

@@ -318,13 +318,6 @@ struct ledger {
 	uint64_t calls[NR_INTERVALS];
 };
 
-static void ledger_note(struct ledger *ledger, int i, const struct snapshot *interval)
-{
-	ledger->ends_ns[i] = interval->end_ns;
-	ledger->covered_ns[i] = interval->elapsed_ns;
-	ledger->calls[i] = snapshot_sum(interval).calls;
-}
-
 static void fill(struct history *history, struct host *host, struct expected *all,
 		 struct ledger *ledger, int nr)
 {
@@ -340,7 +333,9 @@ static void fill(struct history *history, struct host *host, struct expected *al
 		interval = host_pass(host, length_ns, (unsigned int)random_below(&host->seed, 4));
 		append_must(history, interval);
 		expected_add(all, interval);
-		ledger_note(ledger, i, interval);
+		ledger->ends_ns[i] = interval->end_ns;
+		ledger->covered_ns[i] = interval->elapsed_ns;
+		ledger->calls[i] = snapshot_sum(interval).calls;
 	}
 }
 
@@ -375,14 +370,6 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 	}
 }
 
-/* The start of the step that was asked for; a longer interval has begun before that. */
-static int64_t step_from(const struct timeline_step *step, int64_t start_ns, int64_t step_ns)
-{
-	int64_t inside_ns = step->sum ? step->end_ns - 1 : step->start_ns;
-
-	return inside_ns - (inside_ns - start_ns) % step_ns;
-}
-
 /*
  * While all intervals are there, each is in the step in which it ended, and in no other. Steps that
  * an interval covers are left out.
@@ -395,7 +382,10 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 
 	ask_must(history, start_ns, whole->steps[0].end_ns, (uint64_t)step_ns, &steps);
 	for (size_t i = 0; i < steps.nr_steps; i++) {
-		int64_t from_ns = step_from(&steps.steps[i], start_ns, step_ns);
+		const struct timeline_step *step = &steps.steps[i];
+		/* The step that was asked for; a longer interval has begun before that. */
+		int64_t inside_ns = step->sum ? step->end_ns - 1 : step->start_ns;
+		int64_t from_ns = inside_ns - (inside_ns - start_ns) % step_ns;
 		int64_t to_ns = from_ns + step_ns;
 		const struct timeline part = { .steps = &steps.steps[i], .nr_steps = 1 };
 		uint64_t covered_ns = 0, calls = 0;

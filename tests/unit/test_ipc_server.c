@@ -244,14 +244,6 @@ TEST(test_hosts)
 			fail_msg("%s is no loopback host", host);
 }
 
-static int tcp_connect(const struct sockaddr_in *address)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(connect(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
-	return fd;
-}
-
 FOLDER_TEST(test_tcp)
 {
 	static const struct {
@@ -274,8 +266,9 @@ FOLDER_TEST(test_tcp)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
 	assert_int_equal(ipc_server_new(listener, &options, &fixture->server, &d), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int fd __cleanup(closep) = tcp_connect(&address);
+		int fd __cleanup(closep) = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+		assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 		raw_say(fd, cases[i].request);
 		raw_finish(fixture, fd);
 		if (!status_is(fixture, cases[i].status))

@@ -16,15 +16,6 @@
 
 #define KEYS_OF_ALL_ROWS 33
 
-static json_t *scenario_json(const char *name)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot =
-		scenario_find(name)->make(ABI_OF_JSON);
-	__cleanup(freep) char *text = render(report_json, snapshot);
-
-	return json_parse(text);
-}
-
 static const json_t *row_at(const json_t *json, size_t index)
 {
 	const json_t *row = json_array_get(json_object_get(json, "rows"), index);
@@ -35,9 +26,7 @@ static const json_t *row_at(const json_t *json, size_t index)
 
 TEST(test_golden)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_JSON);
+	scenario_for_each (i, snapshot, ABI_OF_JSON) {
 		char golden[64];
 
 		snprintf(golden, sizeof(golden), "json_%s", scenario_at(i)->name);
@@ -67,23 +56,13 @@ static void assert_keys(json_t *row, json_t *first)
 	}
 }
 
-/* Checks that every loss of the model stands under its name, and no other. */
-static void assert_losses(const json_t *losses, const struct snapshot *snapshot)
-{
-	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
-	for (size_t i = 0; i < NR_MODEL_LOSS; i++)
-		assert_int_equal(json_number(losses, loss_texts[i].name),
-				 snapshot->losses.count[i]);
-}
-
 TEST(test_form)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_JSON);
+	scenario_for_each (i, snapshot, ABI_OF_JSON) {
 		__cleanup(freep) char *text = render(report_json, snapshot);
 		json_auto_t *json = json_parse(text);
 		const json_t *rows = json_object_get(json, "rows");
+		const json_t *losses = json_object_get(json, "losses");
 		size_t size = strlen(text);
 
 		assert_true(json_is_object(json));
@@ -91,7 +70,11 @@ TEST(test_form)
 		for (size_t at = 0; at < size - 1; at++)
 			assert_in_range((unsigned char)text[at], ' ', '~');
 		assert_int_equal(json_array_size(rows), snapshot->nr_rows);
-		assert_losses(json_object_get(json, "losses"), snapshot);
+		/* Every loss of the model stands under its name, and no other. */
+		assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
+		for (size_t j = 0; j < NR_MODEL_LOSS; j++)
+			assert_int_equal(json_number(losses, loss_texts[j].name),
+					 snapshot->losses.count[j]);
 		for (size_t j = 0; j < snapshot->nr_rows; j++)
 			assert_keys(json_array_get(rows, j), json_array_get(rows, 0));
 	}
@@ -127,14 +110,14 @@ BUILDER_TEST(test_untimed_counts)
 }
 
 /* A reader gets whatever a process calls itself, and the report stays a report. */
-TEST(test_hostile_names)
+SNAPSHOT_TEST(test_hostile_names, scenario_hostile(ABI_OF_JSON))
 {
-	json_auto_t *json = scenario_json("hostile");
+	__cleanup(freep) char *text = render(report_json, snapshot);
+	json_auto_t *json = json_parse(text);
 	const json_t *targets = json_object_get(json, "targets");
-	const struct hostile_name *names;
 	size_t count;
+	const struct hostile_name *names = scenario_hostile_names(&count);
 
-	names = scenario_hostile_names(&count);
 	assert_int_equal(json_array_size(targets), count);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(json_number(row_at(json, i), "pid"), 100 + i);
@@ -304,22 +287,19 @@ WRITING_TEST(test_sizes)
 /* A real is as short as can be read back, with a dot or an exponent; no number becomes null. */
 TEST(test_reals)
 {
+	static const double reals[] = {
+		0,       -40,          0.1,          83.3333333,
+		1.0 / 3, 123456789.25, 4.16495e-113, -1.7976931348623157e308,
+		NAN,     INFINITY
+	};
 	struct text_stream text;
 	struct json_writer to;
 	char *got;
 
 	json_begin(&to, text_open(&text));
 	json_put_list(&to, NULL);
-	json_put_real(&to, NULL, 0);
-	json_put_real(&to, NULL, -40);
-	json_put_real(&to, NULL, 0.1);
-	json_put_real(&to, NULL, 83.3333333);
-	json_put_real(&to, NULL, 1.0 / 3);
-	json_put_real(&to, NULL, 123456789.25);
-	json_put_real(&to, NULL, 4.16495e-113);
-	json_put_real(&to, NULL, -1.7976931348623157e308);
-	json_put_real(&to, NULL, NAN);
-	json_put_real(&to, NULL, INFINITY);
+	for (size_t i = 0; i < ARRAY_SIZE(reals); i++)
+		json_put_real(&to, NULL, reals[i]);
 	json_put_end(&to);
 	assert_int_equal(json_end(&to), 0);
 	got = text_close(&text);
@@ -390,60 +370,35 @@ TEST(test_escape_valid)
 	}
 }
 
-static const struct text_pair invalid[] = {
+static const char invalid[] =
 	/* Nothing that starts a sequence. */
-	{ "\x80", "\\x80" },
-	{ "\xbf", "\\xbf" },
-	{ "a\x80z", "a\\x80z" },
-	{ "\xfe", "\\xfe" },
-	{ "\xff", "\\xff" },
-	{ "\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80" },
-	{ "\xfc\x84\x80\x80\x80\x80", "\\xfc\\x84\\x80\\x80\\x80\\x80" },
+	"\\x80 \\xbf a\\x80z \\xfe \\xff \\xf8\\x88\\x80\\x80\\x80 "
+	"\\xfc\\x84\\x80\\x80\\x80\\x80 "
 	/* Overlong. */
-	{ "\xc0\x80", "\\xc0\\x80" },
-	{ "\xc0\xaf", "\\xc0\\xaf" },
-	{ "\xc1\xbf", "\\xc1\\xbf" },
-	{ "\xe0\x80\x80", "\\xe0\\x80\\x80" },
-	{ "\xe0\x9f\xbf", "\\xe0\\x9f\\xbf" },
-	{ "\xf0\x80\x80\x80", "\\xf0\\x80\\x80\\x80" },
-	{ "\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf" },
+	"\\xc0\\x80 \\xc0\\xaf \\xc1\\xbf \\xe0\\x80\\x80 \\xe0\\x9f\\xbf \\xf0\\x80\\x80\\x80 "
+	"\\xf0\\x8f\\xbf\\xbf "
 	/* Surrogates. */
-	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-	{ "\xed\xbf\xbf", "\\xed\\xbf\\xbf" },
-	{ "\xed\xa0\xbd\xed\xb8\x80", "\\xed\\xa0\\xbd\\xed\\xb8\\x80" },
+	"\\xed\\xa0\\x80 \\xed\\xbf\\xbf \\xed\\xa0\\xbd\\xed\\xb8\\x80 "
 	/* Above U+10FFFF. */
-	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
-	{ "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80" },
-	{ "\xf7\xbf\xbf\xbf", "\\xf7\\xbf\\xbf\\xbf" },
+	"\\xf4\\x90\\x80\\x80 \\xf5\\x80\\x80\\x80 \\xf7\\xbf\\xbf\\xbf "
 	/* Cut short, by the end and by another byte. */
-	{ "\xc2", "\\xc2" },
-	{ "\xe2\x82", "\\xe2\\x82" },
-	{ "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
-	{ "\xc2z", "\\xc2z" },
-	{ "\xe2z", "\\xe2z" },
-	{ "\xe2\x82z", "\\xe2\\x82z" },
-	{ "\xf0\x9f\x98z", "\\xf0\\x9f\\x98z" },
-	{ "\xf0\x9fz\x80", "\\xf0\\x9fz\\x80" },
+	"\\xc2 \\xe2\\x82 \\xf0\\x9f\\x98 \\xc2z \\xe2z \\xe2\\x82z \\xf0\\x9f\\x98z "
+	"\\xf0\\x9fz\\x80 "
 	/* A lost start does not take the next sequence along. */
-	{ "\xc2\xc3\xa9", "\\xc2\xc3\xa9" },
-	{ "\xe2\x82\xe2\x82\xac", "\\xe2\\x82\xe2\x82\xac" },
-	{ "\xf0\x9f\x98\xf0\x9f\x98\x80", "\\xf0\\x9f\\x98\xf0\x9f\x98\x80" },
-	{ "\xc3\xa9\xa9", "\xc3\xa9\\xa9" },
-	{ "\xe2\xc2\x80", "\\xe2\xc2\x80" },
+	"\\xc2\xc3\xa9 \\xe2\\x82\xe2\x82\xac \\xf0\\x9f\\x98\xf0\x9f\x98\x80 \xc3\xa9\\xa9 "
+	"\\xe2\xc2\x80 "
 	/* Last bytes just outside their range. */
-	{ "\xc2\x7f", "\\xc2\\x7f" },
-	{ "\xc2\xc0", "\\xc2\\xc0" },
-	{ "\xe1\x80\x7f", "\\xe1\\x80\\x7f" },
-	{ "\xe1\x80\xc0", "\\xe1\\x80\\xc0" },
-	{ "\xf1\x80\x80\x7f", "\\xf1\\x80\\x80\\x7f" },
-	{ "\xf1\x80\x80\xc0", "\\xf1\\x80\\x80\\xc0" },
-	{ "\xf1\x80\xc0\x80", "\\xf1\\x80\\xc0\\x80" },
-};
+	"\\xc2\\x7f \\xc2\\xc0 \\xe1\\x80\\x7f \\xe1\\x80\\xc0 \\xf1\\x80\\x80\\x7f "
+	"\\xf1\\x80\\x80\\xc0 \\xf1\\x80\\xc0\\x80 ";
 
 TEST(test_escape_invalid)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
-		escape_check(invalid[i].given, strlen(invalid[i].given), invalid[i].expected);
+	char expected[MAX_WORD], bytes[MAX_WORD];
+
+	for (const char *at = invalid; word_read(&at, expected);) {
+		bytes_unescape(expected, bytes);
+		escape_check(bytes, strlen(bytes), expected);
+	}
 }
 
 /* The size cuts a sequence, the bytes behind it do not count. */

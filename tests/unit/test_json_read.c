@@ -2,10 +2,7 @@
 /* JSON reports read back: nothing is lost in them, and nothing of a wrong type or out of range gets in. */
 #include "stack_scenarios.h"
 
-#include <jansson.h>
-
 #include "model/diff.h"
-#include "report/report.h"
 
 /* Holds what was read, and what it borrows from. */
 struct read_back {
@@ -211,12 +208,8 @@ TEST(test_scenarios)
 {
 	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
 
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS)
 		check_round_trip(snapshot);
-	}
 	check_round_trip(web);
 }
 
@@ -504,27 +497,22 @@ static void damage_below(const json_t *whole, json_t *at)
 	json_decref(keys);
 }
 
-static void check_damage(const struct snapshot *snapshot)
-{
-	__cleanup(freep) char *text = render(report_json, snapshot);
-	json_auto_t *json = json_loads(text, 0, NULL);
-
-	assert_non_null(json);
-	damage_below(json, json);
-}
-
 SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 {
 	struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
+	__cleanup(freep) char *text = NULL;
+	json_auto_t *json = NULL;
 
 	STACK_TAKE(table, 9, STACK_TRUNCATED, KERNEL("ksys_read", 1), FRAME("m", "s", 2));
 	assert_int_equal(row_add_stack(row, &count), 0);
 	snapshot->stacks = table;
 	snapshot->targets[0] = snapshot->processes[0];
 	snapshot->nr_targets = 1;
-	check_damage(snapshot);
+	text = render(report_json, snapshot);
+	json = json_parse(text);
+	damage_below(json, json);
 	stack_table_free(table);
 }
 

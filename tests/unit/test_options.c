@@ -3,7 +3,6 @@
 #include "fixture.h"
 
 #include "base/clock.h"
-#include "base/diag.h"
 #include "cmd/options.h"
 #include "cmd/reporting.h"
 

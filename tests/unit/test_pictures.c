@@ -4,7 +4,6 @@
  * active in charts, nothing from outside, all inside; lines that every reader splits at the same
  * places. What the script of flame graphs does is tested in tests/readers.
  */
-#include "pictures.h"
 #include "stack_scenarios.h"
 
 #include "report/picture.h"
@@ -41,10 +40,7 @@ TEST(test_sound)
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM | GROUP_SYSCALL, GROUP_UNIT };
 
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
 			const struct table_options options = { .keys = keys[j] };
 			__cleanup(freep) char *text = render(report_chart, snapshot, &options);

@@ -6,6 +6,7 @@
  */
 #include "stack_scenarios.h"
 
+#include <ctype.h>
 #include <zlib.h>
 
 #include "report/protobuf.h"
@@ -59,154 +60,106 @@ static bool read_field(struct span *bytes, struct field *field)
 #define STRINGS_MAX 512
 
 struct profile {
-	char *raw; /* owned */
-	size_t size;
-	struct span strings[STRINGS_MAX];
+	struct span all, strings[STRINGS_MAX]; /* all is owned */
 	size_t nr_strings;
-	uint64_t nr_mappings, nr_locations, nr_functions;
+	uint64_t nr[128], ids[128]; /* messages of each kind: all, and those read so far */
 	uint64_t sums[4];
 };
 
 static void profile_done(struct profile *profile)
 {
-	free(profile->raw);
+	free((void *)profile->all.at);
 }
 
-/* Reads what a message has in its fields below 16, for fields that come once. */
-static void read_scalars(struct span message, uint64_t values[16])
-{
-	struct field field;
+/*
+ * What the fields of a message are, in the order of their numbers. A capital letter is a message of
+ * that kind and a small one the id of such; "m" may be 0, for none. "i" is the id of this message,
+ * "v" values, "s" the index of a string, "t" a string, "x" an address and "n" any other number.
+ */
+static const struct {
+	const char *name, *fields;
+} kinds[128] = {
+	['P'] = { "profile", "TSMLFt--nn---s" },
+	['T'] = { "type", "ss" },
+	['S'] = { "sample", "lvB" },
+	['B'] = { "label", "ssn" },
+	['M'] = { "mapping", "i---s-n" },
+	['L'] = { "location", "imxC" },
+	['C'] = { "line", "f" },
+	['F'] = { "function", "iss" },
+};
 
-	memset(values, 0, 16 * sizeof(*values));
-	while (read_field(&message, &field)) {
-		assert_true(field.number < 16);
-		values[field.number] = field.value;
+static char field_kind(char kind, const struct field *field)
+{
+	assert_in_range(field->number, 1, strlen(kinds[(int)kind].fields));
+	return kinds[(int)kind].fields[field->number - 1];
+}
+
+static void write_value(struct profile *profile, char kind, char what, uint64_t value, FILE *out)
+{
+	if (what == 's') {
+		assert_true(value < profile->nr_strings);
+		fprintf(out, " \"%.*s\"",
+			(int)(profile->strings[value].end - profile->strings[value].at),
+			profile->strings[value].at);
+		return;
 	}
+	fprintf(out, what == 'x' ? " 0x%" PRIx64 : " %" PRIu64, value);
+	if (what == 'i')
+		assert_int_equal(value, ++profile->ids[(int)kind]);
+	else if (strchr("lfm", what))
+		assert_in_range(value, what != 'm', profile->nr[toupper(what)]);
 }
 
-static void write_string(const struct profile *profile, uint64_t index, FILE *out)
+static void write_field(struct profile *profile, char kind, struct field *field, FILE *out)
 {
-	assert_true(index < profile->nr_strings);
-	fprintf(out, " \"%.*s\"", (int)(profile->strings[index].end - profile->strings[index].at),
-		profile->strings[index].at);
+	const char what = field_kind(kind, field);
+	size_t i = 0;
+
+	fprintf(out, "%u:", field->number);
+	if (!field->bytes.at)
+		return write_value(profile, kind, what, field->value, out);
+	for (; field->bytes.at < field->bytes.end; i++) {
+		const uint64_t value = read_varint(&field->bytes);
+
+		write_value(profile, kind, what, value, out);
+		if (what == 'v')
+			profile->sums[i % 4] += value;
+	}
+	assert_true(what != 'v' || i == 4);
 }
 
-static void write_label(struct profile *profile, struct span message, FILE *out)
-{
-	uint64_t values[16];
-
-	read_scalars(message, values);
-	fputs(" ", out);
-	write_string(profile, values[1], out);
-	fputs(":", out);
-	if (values[2])
-		write_string(profile, values[2], out);
-	else
-		fprintf(out, " %" PRIu64, values[3]);
-}
-
-static void write_sample(struct profile *profile, struct span message, FILE *out)
+/* Writes a message on a line, with those in it. */
+static void write_message(struct profile *profile, char kind, struct span message, FILE *out)
 {
 	struct field field;
-	size_t nr_values = 0;
 
-	fputs("sample", out);
+	fputs(kinds[(int)kind].name, out);
 	while (read_field(&message, &field)) {
-		struct span list = field.bytes;
+		const char what = field_kind(kind, &field);
 
-		if (field.number == 3) {
-			write_label(profile, field.bytes, out);
+		if (what == 't')
 			continue;
-		}
-		fputs(field.number == 1 ? " at" : " values", out);
-		while (list.at < list.end) {
-			uint64_t value = read_varint(&list);
-
-			fprintf(out, " %" PRIu64, value);
-			if (field.number == 1)
-				assert_in_range(value, 1, profile->nr_locations);
-			else
-				profile->sums[nr_values++] += value;
-		}
-	}
-	assert_int_equal(nr_values, 4);
-	fputc('\n', out);
-}
-
-static void write_location(struct profile *profile, struct span message, FILE *out)
-{
-	uint64_t values[16], line[16];
-	struct field field;
-
-	read_scalars(message, values);
-	assert_true(values[2] <= profile->nr_mappings);
-	fprintf(out, "location %" PRIu64 " mapping %" PRIu64 " address 0x%" PRIx64 " functions",
-		values[1], values[2], values[3]);
-	while (read_field(&message, &field)) {
-		if (field.number != 4)
-			continue;
-		read_scalars(field.bytes, line);
-		assert_in_range(line[1], 1, profile->nr_functions);
-		fprintf(out, " %" PRIu64, line[1]);
-	}
-	fputc('\n', out);
-}
-
-static void write_named(struct profile *profile, const char *title, struct span message,
-			unsigned int name, FILE *out)
-{
-	uint64_t values[16];
-
-	read_scalars(message, values);
-	fprintf(out, "%s %" PRIu64, title, values[1]);
-	write_string(profile, values[name], out);
-	fputc('\n', out);
-}
-
-static void write_message(struct profile *profile, const struct field *field, FILE *out)
-{
-	uint64_t values[16];
-
-	if (field->number == 1) {
-		read_scalars(field->bytes, values);
-		fputs("type", out);
-		write_string(profile, values[1], out);
-		write_string(profile, values[2], out);
-		fputc('\n', out);
-	} else if (field->number == 2) {
-		write_sample(profile, field->bytes, out);
-	} else if (field->number == 3) {
-		write_named(profile, "mapping", field->bytes, 5, out);
-	} else if (field->number == 4) {
-		write_location(profile, field->bytes, out);
-	} else if (field->number == 5) {
-		write_named(profile, "function", field->bytes, 2, out);
-	} else if (field->number != 6) {
-		fprintf(out, "field %u: %" PRIu64 "\n", field->number, field->value);
+		fputc(kind == 'P' ? '\n' : ' ', out);
+		if (kinds[(int)what].name)
+			write_message(profile, what, field.bytes, out);
+		else
+			write_field(profile, kind, &field, out);
 	}
 }
 
-/* First what others refer to: it may stand behind them. Ids count from 1 in order. */
+/* First what others refer to: it may stand behind them. */
 static void profile_scan(struct profile *profile)
 {
-	struct span all = { (unsigned char *)profile->raw,
-			    (unsigned char *)profile->raw + profile->size };
-	uint64_t *counts[16] = { [3] = &profile->nr_mappings,
-				 [4] = &profile->nr_locations,
-				 [5] = &profile->nr_functions };
+	struct span all = profile->all;
 	struct field field;
-	uint64_t values[16];
 
 	while (read_field(&all, &field)) {
-		assert_true(field.number < 16);
-		if (field.number == 6) {
-			assert_true(profile->nr_strings < STRINGS_MAX);
-			profile->strings[profile->nr_strings++] = field.bytes;
-		}
-		if (!counts[field.number])
+		profile->nr[(int)field_kind('P', &field)]++;
+		if (field.number != 6)
 			continue;
-		read_scalars(field.bytes, values);
-		assert_int_equal(values[1], ++*counts[field.number]);
+		assert_true(profile->nr_strings < STRINGS_MAX);
+		profile->strings[profile->nr_strings++] = field.bytes;
 	}
 	assert_true(profile->nr_strings > 0);
 	assert_ptr_equal(profile->strings[0].at, profile->strings[0].end);
@@ -215,16 +168,13 @@ static void profile_scan(struct profile *profile)
 /* The profile of a snapshot as text, to be freed. */
 static char *profile_text(struct profile *profile)
 {
-	struct span all = { (unsigned char *)profile->raw,
-			    (unsigned char *)profile->raw + profile->size };
-	struct field field;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	profile_scan(profile);
-	while (read_field(&all, &field))
-		write_message(profile, &field, out);
+	write_message(profile, 'P', profile->all, out);
+	fputc('\n', out);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
@@ -235,37 +185,29 @@ static void gunzip(const char *packed, size_t size, struct profile *profile)
 {
 	z_stream stream = { .next_in = (unsigned char *)packed, .avail_in = (uInt)size };
 
-	profile->raw = calloc(1, 1 << 20);
-	stream.next_out = (unsigned char *)profile->raw;
+	profile->all.at = stream.next_out = calloc(1, 1 << 20);
 	stream.avail_out = 1 << 20;
 	assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
 	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
 	assert_int_equal(stream.avail_in, 0);
-	profile->size = stream.total_out;
+	profile->all.end = profile->all.at + stream.total_out;
 	inflateEnd(&stream);
-}
-
-static void profile_make(const struct snapshot *snapshot, const char *name, struct profile *ret)
-{
-	__cleanup(freep) char *packed = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&packed, &size);
-
-	assert_int_equal(report_pprof(snapshot, out), 0);
-	assert_int_equal(fclose(out), 0);
-	sample_write(name, packed, size);
-	gunzip(packed, size, ret);
 }
 
 static void profile_check(const struct snapshot *snapshot, const char *name)
 {
-	__cleanup(profile_done) struct profile profile = { .size = 0 };
-	__cleanup(freep) char *text = NULL;
+	__cleanup(profile_done) struct profile profile = { .nr_strings = 0 };
+	__cleanup(freep) char *packed = NULL, *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&packed, &size);
 	const struct row sum = snapshot_sum(snapshot);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.pb.gz", name);
-	profile_make(snapshot, file, &profile);
+	assert_int_equal(report_pprof(snapshot, out), 0);
+	assert_int_equal(fclose(out), 0);
+	sample_write(file, packed, size);
+	gunzip(packed, size, &profile);
 	text = profile_text(&profile);
 	golden_check(name, text);
 	assert_has(&profile, sums[0], sum.calls, sums[1], sum.wall_ns, sums[2], row_cpu_ns(&sum),

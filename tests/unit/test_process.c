@@ -352,9 +352,8 @@ ERRAND_TEST(test_nobody_takes_all)
 {
 	struct wait waits[14];
 
-	for (size_t i = 0; i < 12; i++) {
+	for (size_t i = 0; i < 12; i++)
 		wait_add(errands, &waits[i], ERRAND_OPEN, 1000);
-	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 12), 4);
 	assert_all(!errands_are_idle(errands, ERRAND_OPEN, 0),
@@ -378,9 +377,8 @@ ERRAND_TEST(test_a_queue_that_has_an_end)
 	struct wait waits[64];
 	size_t nr = 0;
 
-	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
+	while (errands_have_room(errands, ERRAND_FETCH, 1000))
 		wait_add(errands, &waits[nr++], ERRAND_FETCH, 1000);
-	}
 	assert_int_equal(nr, 28);
 	/* The other half is for others. */
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1001));
@@ -431,9 +429,8 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	struct wait waits[5];
 	pid_t pids[3];
 
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		wait_add(errands, &waits[i], ERRAND_TABLE, 1000);
-	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 5), 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -461,30 +458,23 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	errands_remove(errands, &waits[4].errand);
 }
 
-/* Makes an errand look as if its killed child had not ended in time. */
-static void waits_hang(struct wait *waits, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		waits[i].errand.child.is_stopped = true;
-		waits[i].errand.child.deadline_ns = clock_mono_ns();
-	}
-}
-
 #define NR_HANGING 3
 
 /* Starts a few of a user, which hang; returns whether they were left, and adds them to the children. */
 static bool user_hangs(struct errands *errands, uint32_t user, struct wait *waits, pid_t *pids,
 		       size_t *nr_pids)
 {
-	for (size_t i = 0; i < NR_HANGING; i++) {
+	for (size_t i = 0; i < NR_HANGING; i++)
 		wait_add(errands, &waits[i], ERRAND_TABLE, user);
-	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, NR_HANGING), NR_HANGING);
-	for (size_t i = 0; i < NR_HANGING; i++)
+	for (size_t i = 0; i < NR_HANGING; i++) {
 		pids[i] = waits[i].errand.child.pid;
+		/* It looks as if the killed child had not ended in time. */
+		waits[i].errand.child.is_stopped = true;
+		waits[i].errand.child.deadline_ns = clock_mono_ns();
+	}
 	*nr_pids += NR_HANGING;
-	waits_hang(waits, NR_HANGING);
 	errands_run(errands);
 	return !count_running(waits, NR_HANGING);
 }
@@ -524,9 +514,8 @@ ERRAND_TEST(test_as_many_children_as_there_can_be)
 		waits_remove(errands, left[nr_users - 1], NR_HANGING);
 		nr_left -= 2;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
 		wait_add(errands, &running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
-	}
 	run_all(errands);
 	nr_running = count_running(running, ARRAY_SIZE(running));
 	assert_int_equal(nr_running, 23);

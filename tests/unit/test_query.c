@@ -10,7 +10,6 @@
 #include "model/group.h"
 #include "model/match.h"
 #include "model/query.h"
-#include "syscalls/names.h"
 #include "syscalls/syscall_set.h"
 
 static struct snapshot *select_make(const struct snapshot *snapshot, const char *list)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
-#include "scenarios.h"
 #include "tables.h"
 
 #include "daemon/question.h"
-#include "report/report.h"
 
 /* The text that arrives is the text that was written, whatever is in a report. */
 TEST(test_arrives)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		for (int format = 0; format < NR_REPORT_FORMAT; format++) {
 			const struct report_options options = {
 				.format = (enum report_format)format,

@@ -5,9 +5,6 @@
  */
 #include "fixture.h"
 
-#include "model/builder.h"
-#include "model/snapshot.h"
-
 #define NR_ROWS 300
 
 static void rows_shuffle(struct row *rows, size_t count, uint64_t *seed)

@@ -323,15 +323,6 @@ SERVICE_TEST(test_a_file_that_nobody_has, 0, NULL)
 	assert_int_equal(counts_of(s).failed, 0);
 }
 
-static void settle_patiently(struct service *s)
-{
-	names_begin(s->names);
-	go_on(s);
-	while (counts_of(s).waiting || counts_of(s).failed)
-		wait_and_go_on(s);
-	settle(s);
-}
-
 /* Nothing has failed for good: what comes late, comes. */
 SERVICE_TEST(test_failures_are_forgiven, 0, "crash")
 {
@@ -339,7 +330,11 @@ SERVICE_TEST(test_failures_are_forgiven, 0, "crash")
 	settle(s);
 	assert_null(stack->frames[0].symbol);
 	s->files.fixtures[2] = "plain";
-	settle_patiently(s);
+	names_begin(s->names);
+	go_on(s);
+	while (counts_of(s).waiting || counts_of(s).failed)
+		wait_and_go_on(s);
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
 }
 

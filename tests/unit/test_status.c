@@ -2,8 +2,6 @@
 /* The findings of doctor, a daemon's status and its baselines, as JSON and as what people read. */
 #include "fixture.h"
 
-#include <jansson.h>
-
 #include "base/clock.h"
 #include "json/status.h"
 
@@ -256,11 +254,6 @@ static char *findings_text(size_t count)
 	return text_close(&stream);
 }
 
-static char *findings_json(size_t count)
-{
-	return render(report_findings_json, findings, count);
-}
-
 TEST(test_findings)
 {
 	__cleanup(freep) char *text = findings_text(ARRAY_SIZE(findings));
@@ -278,7 +271,7 @@ TEST(test_works)
 	static const bool works[] = { true, true, true, true, false };
 
 	for (size_t count = 0; count < ARRAY_SIZE(works); count++) {
-		__cleanup(freep) char *text = findings_json(count);
+		__cleanup(freep) char *text = render(report_findings_json, findings, count);
 		json_auto_t *json = json_loads(text, 0, NULL);
 
 		assert_all(json, json_is_boolean(json_object_get(json, "works")));

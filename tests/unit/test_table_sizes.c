@@ -17,6 +17,8 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
+#define WITH_STACKS { .stacks = true, .by_arg0 = true }
+
 static const struct {
 	struct collector_options options;
 	uint32_t threads;
@@ -30,15 +32,7 @@ static const struct {
 	{ { .max_rows = 1000000 }, 300, 160, 1 << 20, 1536, 999999, 12288, 0, UINT64_MAX },
 	/* Each gives up the same share; with stacks as without, whose tallies count as well. */
 	{ { 0 }, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
-	{ { .stacks = true, .by_arg0 = true },
-	  200000,
-	  200,
-	  1 << 20,
-	  0,
-	  0,
-	  0,
-	  198 * MIB,
-	  202 * MIB },
+	{ WITH_STACKS, 200000, 200, 1 << 20, 0, 0, 0, 198 * MIB, 202 * MIB },
 	/* The cgroup has less memory. */
 	{ { 0 }, 20000, 482, 8, 0, 0, 0, 7 * MIB, 8 * MIB + 4097 },
 };
@@ -127,11 +121,6 @@ static uint32_t share_sets(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t n
 	return overflow_sets_share(sets, nr_cpus);
 }
 
-static uint32_t set_of(const struct overflow_sets *sets, uint32_t cpu)
-{
-	return sets->first + (cpu & sets->mask);
-}
-
 /* No CPU of 1,024 shares its set of native calls, and no set is of two ABIs. */
 TEST(test_cpus_have_sets_of_their_own)
 {
@@ -145,7 +134,7 @@ TEST(test_cpus_have_sets_of_their_own)
 		memset(owner, 0, sizeof(owner));
 		for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 			for (uint32_t cpu = 0; cpu < cpus[i]; cpu++) {
-				uint32_t set = set_of(&sets[abi], cpu);
+				uint32_t set = sets[abi].first + (cpu & sets[abi].mask);
 
 				assert_true(set < sum);
 				if (abi == ABI_X32)

@@ -5,7 +5,6 @@
  */
 #include "tables.h"
 
-#include "report/report.h"
 #include "syscalls/syscall_set.h"
 
 static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
@@ -105,10 +104,7 @@ TEST(test_fits)
 {
 	static const int widths[] = { 60, 80, 100, 132, 200 };
 
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		for (size_t j = 0; j < ARRAY_SIZE(widths); j++) {
 			const struct table_options options = { .width = widths[j] };
 			__cleanup(freep) char *text = render(report_wide, snapshot, &options);
@@ -287,9 +283,7 @@ TEST(test_csv_names)
 /* The last line has every error, whatever is shown. */
 TEST(test_all_errors)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		const struct table_options options = { .top = i % 3, .min_calls = i % 2 * 5 };
 		__cleanup(freep) char *text = render(report_errors, snapshot, &options);
 		const char *line = strstr(text, "all errors ");
@@ -317,7 +311,7 @@ BUILDER_TEST(test_strace_by_hand)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
 
-	calls_read(builder, 1,
+	calls_read(builder, 1, ABI_OF_TESTS,
 		   "openat:1x19u!19 openat:38x0 write:1x11u write:3x0 close:1x5u close:21x0");
 	snapshot = snapshot_take(builder);
 	text = render(report_strace, snapshot);
@@ -371,9 +365,7 @@ SNAPSHOT_TEST(test_trust_of_errors_without_errno, scenario_errors_unnamed())
 /* Every table ends with the trust lines, and with a newline. */
 TEST(test_trust_is_in_every_table)
 {
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
+	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		__cleanup(freep) char *table = render(report_truss, snapshot);
 		__cleanup(freep) char *trust = render(report_trust, snapshot);
 

@@ -2,10 +2,6 @@
 /* Timelines: golden files, gaps in their places, sums that hold; and read back from JSON, whole. */
 #include "tables.h"
 
-#include <jansson.h>
-
-#include "report/report.h"
-
 /* 2026-11-19 23:50:00 UTC */
 #define TIMELINE_FROM 1795132200LL
 

@@ -4,7 +4,6 @@
  * of CPU time ("readv") until SIGUSR1, whose return is its next call; or inside one long call
  * ("kernel").
  */
-#include <fcntl.h>
 #include <sys/uio.h>
 
 #include "table.h"

@@ -6,7 +6,6 @@
  *   name NAME      renames itself        user UID     changes its user
  *   nothing -      waits for a second line on stdin instead: the test changes it
  */
-#include <sys/prctl.h>
 
 #include "table.h"
 

@@ -4,7 +4,6 @@
  * With "uring" there is a thread that the kernel made for the io_uring of this process: that one polls
  * for work and never makes a call. Then it says "none" where there is no io_uring.
  */
-#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sys/uio.h>
 

@@ -5,22 +5,16 @@
 static char buf[1024];
 
 /* Calls that do no harm: with arguments of 0; with a buffer first, or second; that fail. */
-static const int plain[] = { SYS_getpid,
-			     SYS_getppid,
-			     SYS_getuid,
-			     SYS_getgid,
-			     SYS_geteuid,
-			     SYS_getegid,
-			     SYS_gettid,
-			     SYS_getpgid,
-			     SYS_getsid,
-			     SYS_getpriority,
-			     SYS_sched_yield,
-			     SYS_sched_getscheduler,
-			     SYS_sched_get_priority_max,
-			     SYS_sched_get_priority_min,
-			     SYS_getgroups,
-			     SYS_umask };
+static const int plain[] = {
+	SYS_getpid, SYS_getppid, SYS_getuid, SYS_getgid,      SYS_geteuid,   SYS_getegid,
+	SYS_gettid, SYS_getpgid, SYS_getsid, SYS_getpriority, SYS_getgroups, SYS_umask,
+};
+static const int plain_too[] = {
+	SYS_sched_yield,
+	SYS_sched_getscheduler,
+	SYS_sched_get_priority_max,
+	SYS_sched_get_priority_min,
+};
 static const int filling[] = {
 	SYS_uname, SYS_sysinfo, SYS_times, SYS_gettimeofday, SYS_set_tid_address,
 };
@@ -44,6 +38,7 @@ static void child(int start)
 	char byte;
 
 	call_all(plain, COUNT(plain), 0, 0);
+	call_all(plain_too, COUNT(plain_too), 0, 0);
 	call_all(filling, COUNT(filling), (long)buf, 0);
 	counted_call(SYS_getcwd, buf, sizeof(buf));
 	counted_call(SYS_rt_sigpending, buf, 8);
@@ -53,12 +48,10 @@ static void child(int start)
 	counted_exit(SYS_exit_group, 0);
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	int start[2], number;
+	int start[2], number = arg_number(argc, argv, 1, 10);
 
-	table_start(&argc, &argv);
-	number = arg_number(argc, argv, 1, 10);
 	counted_call(SYS_pipe2, start, 0);
 	for (int i = 0; i < number; i++) {
 		if (!counted_fork()) {
@@ -71,5 +64,4 @@ int main(int argc, char **argv)
 	}
 	counted_call(SYS_close, start[1]);
 	counted_waits(number);
-	table_finish(0);
 }

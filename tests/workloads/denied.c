@@ -5,7 +5,6 @@
  * that it turns into a signal, and that leave in the register of their result what looks like
  * bytes that were moved, or like an error: the number of the call or its first argument.
  */
-#include <fcntl.h>
 
 #include "filter.h"
 

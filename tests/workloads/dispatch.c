@@ -3,7 +3,6 @@
  * Calls that go to the program itself instead of the kernel, by syscall user dispatch, as Wine has
  * it: the kernel sees only how their handler returns. Says "none" where there is no such thing.
  */
-#include <sys/prctl.h>
 
 #include "table.h"
 
@@ -26,13 +25,6 @@ static void on_call(int signal)
 	dispatched++;
 }
 
-static void call_blocked(int nr)
-{
-	selector = BLOCK;
-	raw_call(nr);
-	table_add(SYS_rt_sigreturn, 0, END_OK);
-}
-
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
@@ -42,8 +34,11 @@ int main(int argc, char **argv)
 		return table_refuse();
 	if (wait)
 		table_barrier();
-	for (int i = 0; i < 13; i++)
-		call_blocked(SYS_getppid);
+	for (int i = 0; i < 13; i++) {
+		selector = BLOCK;
+		raw_call(SYS_getppid);
+		table_add(SYS_rt_sigreturn, 0, END_OK);
+	}
 	if (dispatched != 13)
 		abort();
 	repeat_call(7, SYS_getppid, 0);

@@ -4,7 +4,6 @@
  * PTRACE_SYSEMU, as user-mode kernels have it. The tracer is a child that was made before counting.
  * Says "none" where one process may not trace another.
  */
-#include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 

@@ -5,7 +5,6 @@
  * ("missing"). Each image prints its own table, the first one before it is replaced. With "stay" the
  * second one then sleeps in read until the test writes a line.
  */
-#include <fcntl.h>
 
 #include "table.h"
 
@@ -89,25 +88,23 @@ static void exec_from_thread(void)
 		;
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	table_start(&argc, &argv);
-	if (argc < 2)
-		return 1;
+	const char *how = arg_text(argc, argv, 1);
+
 	again[2] = argc > 2 ? argv[2] : NULL;
-	if (!strcmp(argv[1], "again")) {
+	if (!strcmp(how, "again")) {
 		repeat_call(19, SYS_getppid, 0);
 		if (argc > 2)
 			counted_line(END_OK);
 		table_finish(0);
 	}
-	if (!strcmp(argv[1], "vfork"))
+	if (!strcmp(how, "vfork"))
 		exec_from_vfork();
-	if (!strcmp(argv[1], "thread"))
+	if (!strcmp(how, "thread"))
 		exec_from_thread();
-	if (!strcmp(argv[1], "leader"))
+	if (!strcmp(how, "leader"))
 		exec_again();
 	for (int i = 0; i < 5; i++)
 		counted_call(SYS_execve, "/nonexistent/bpftruss", again, environ);
-	table_finish(0);
 }

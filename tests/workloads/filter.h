@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Installs a seccomp filter that does something of its own to some calls, and allows all others. */
-#ifndef WORKLOADS_FILTER_H
-#define WORKLOADS_FILTER_H
+#pragma once
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 
 #include "table.h"
 
@@ -46,5 +43,3 @@ static inline int filter_install(const struct filtered *calls, size_t count, uns
 	*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return filter_load(code, next - code, flags);
 }
-
-#endif

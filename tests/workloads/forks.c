@@ -34,7 +34,7 @@ static void child(int index)
 	counted_exit(SYS_exit_group, index % 64);
 }
 
-static const char *kind = "clone", *how = "";
+static const char *kind = "clone", *how;
 static int number;
 static struct thread maker;
 
@@ -61,13 +61,11 @@ static int run_maker(void *arg)
 	make_children();
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	table_start(&argc, &argv);
 	if (argc > 1)
 		kind = argv[1];
-	if (argc > 3)
-		how = argv[3];
+	how = arg_text(argc, argv, 3);
 	number = arg_number(argc, argv, 2, 7);
 	if (strcmp(how, "thread"))
 		make_children();

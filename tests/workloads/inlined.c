@@ -21,9 +21,7 @@ static __attribute__((noinline)) void work(int calls)
 		ask_twice();
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	table_start(&argc, &argv);
 	work(arg_number(argc, argv, 1, 100));
-	table_finish(0);
 }

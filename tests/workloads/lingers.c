@@ -32,31 +32,16 @@ static int run_other(void *arg)
 	raw_exit();
 }
 
-static void linger(int uid, int calls)
+WORKLOAD(argc, argv)
 {
-	repeat_call(calls, SYS_getppid, 0);
-	raw_call(SYS_setuid, uid);
-	repeat_call(calls, SYS_getppid, 0);
-	raw_call(SYS_write, STDOUT_FILENO, "changed\n", 8);
-	counted_line(END_OK);
-	table_finish(0);
-}
+	const char *how = arg_text(argc, argv, 3);
+	int uid = arg_number(argc, argv, 1, 0), calls = arg_number(argc, argv, 2, 10), child = 0;
 
-int main(int argc, char **argv)
-{
-	const char *how;
-	int uid, calls, child;
-
-	table_start(&argc, &argv);
-	uid = arg_number(argc, argv, 1, 0);
-	calls = arg_number(argc, argv, 2, 10);
-	how = argc > 3 ? argv[3] : "";
-	if (!strcmp(how, "fork")) {
+	if (!strcmp(how, "fork"))
 		child = counted_fork();
-		if (child) {
-			counted_wait(child);
-			table_finish(0);
-		}
+	if (child) {
+		counted_wait(child);
+		return;
 	}
 	if (!strcmp(how, "back"))
 		change_and_return(uid);
@@ -64,5 +49,9 @@ int main(int argc, char **argv)
 		thread_start(&other, 0, run_other);
 		thread_join(&other);
 	}
-	linger(uid, calls);
+	repeat_call(calls, SYS_getppid, 0);
+	raw_call(SYS_setuid, uid);
+	repeat_call(calls, SYS_getppid, 0);
+	raw_call(SYS_write, STDOUT_FILENO, "changed\n", 8);
+	counted_line(END_OK);
 }

@@ -4,8 +4,6 @@
  * it has begun and done, so that its end may come at any moment. The test writes there what it is
  * to do next. After an exec of itself it counts on.
  */
-#include <fcntl.h>
-#include <sys/prctl.h>
 
 #include "table.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Children, each under a name that no output format likes. */
-#include <sys/prctl.h>
 
 #include "table.h"
 
@@ -10,13 +9,11 @@ static const char *const names[] = {
 	"\001\002\177",  "fifteen\342\200",  "../../etc",           "%s%n%x",
 };
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	int child;
-
-	table_start(&argc, &argv);
 	for (int i = 0; i < COUNT(names); i++) {
-		child = counted_fork();
+		int child = counted_fork();
+
 		if (!child) {
 			counted_call(SYS_prctl, PR_SET_NAME, names[i]);
 			repeat_call(5 + i, SYS_getppid, 0);
@@ -25,5 +22,4 @@ int main(int argc, char **argv)
 		counted_wait(child);
 	}
 	counted_call(SYS_prctl, PR_SET_NAME, names[argc > 1 ? 2 : 0]);
-	table_finish(0);
 }

@@ -40,9 +40,8 @@ static void call_other_abis(void)
 }
 #endif
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	table_start(&argc, &argv);
 	repeat_call(31, SYS_getppid, 0);
 	repeat_call(17, 4000, 0);
 	repeat_call(19, -1, 0);
@@ -51,5 +50,4 @@ int main(int argc, char **argv)
 	repeat_call(3, 512, 0);
 	repeat_call(2, -4000, 0);
 	call_other_abis();
-	table_finish(0);
 }

@@ -25,14 +25,11 @@ static void spread(int rounds)
 		raw_sleep_ns(1000L << round);
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	const char *how;
-	int rounds;
+	const char *how = arg_text(argc, argv, 2);
+	int rounds = arg_number(argc, argv, 1, 0);
 
-	table_start(&argc, &argv);
-	rounds = arg_number(argc, argv, 1, 0);
-	how = argc > 2 ? argv[2] : "";
 	while (!strcmp(how, "busy"))
 		raw_calls(1000, SYS_getppid);
 	if (!strcmp(how, "spread")) {

@@ -4,8 +4,6 @@
  * two getppid calls under NAME each time, and a getsid call under the other name. With child it is a
  * child that does, which began as NAME.
  */
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "table.h"
 

@@ -5,7 +5,6 @@
  * second thread, which sleeps before and after its calls as the first did, makes fewer: 7 after
  * 11. Ends with 77 where the kernel does not grant that.
  */
-#include <fcntl.h>
 #include <linux/sched.h>
 
 #include "table.h"

@@ -119,7 +119,7 @@ static void doze(void)
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
-	const char *what = argc > 1 ? argv[1] : "";
+	const char *what = arg_text(argc, argv, 1);
 
 	number = arg_number(argc, argv, 2, 1);
 	rounds = arg_number(argc, argv, 3, 1);

@@ -40,12 +40,10 @@ static void round_of_work(struct thread *thread)
 	counted_wait(pid);
 }
 
-int main(int argc, char **argv)
+WORKLOAD(argc, argv)
 {
-	table_start(&argc, &argv);
 	calls = arg_number(argc, argv, 2, 101);
 	for (int i = arg_number(argc, argv, 1, 100); i > 0; i--)
 		round_of_work(&threads[i % ALIVE]);
 	threads_join(threads, ALIVE);
-	table_finish(0);
 }

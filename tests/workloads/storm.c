@@ -14,7 +14,6 @@
  *   hoard      processes that stay until the end, each of which does what numbers and errnos do;
  *              the end is a line on stdin
  */
-#include <sys/syscall.h>
 
 #include "filter.h"
 

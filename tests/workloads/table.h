@@ -8,19 +8,21 @@
  * A workload whose first argument is "wait" says "ready" and sleeps in read(0) until the test
  * writes a line: nothing but calls of its table happens after that.
  */
-#ifndef WORKLOADS_TABLE_H
-#define WORKLOADS_TABLE_H
+#pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -356,6 +358,23 @@ static inline int arg_number(int argc, char **argv, int i, int otherwise)
 	return i < argc ? atoi(argv[i]) : otherwise;
 }
 
+/* Argument i as a text; "" where there is none. */
+static inline const char *arg_text(int argc, char **argv, int i)
+{
+	return i < argc ? argv[i] : "";
+}
+
+/* Begins what a workload does once the test has attached; then it prints its table and ends. */
+#define WORKLOAD(argc, argv)                         \
+	static void workload(int argc, char **argv); \
+	int main(int argc, char **argv)              \
+	{                                            \
+		table_start(&argc, &argv);           \
+		workload(argc, argv);                \
+		table_finish(0);                     \
+	}                                            \
+	static void workload(int argc, char **argv)
+
 /* --- time, without system calls --------------------------------------------------------------- */
 
 static inline uint64_t clock_ns(clockid_t clock)
@@ -464,5 +483,3 @@ static inline void threads_join(const struct thread *threads, int number)
 	for (int i = 0; i < number; i++)
 		thread_join(&threads[i]);
 }
-
-#endif

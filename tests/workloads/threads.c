@@ -5,12 +5,16 @@
  *
  * threads new: makes threads without a pause, some that end at once and some that stay, until the test
  * says go: whoever attaches must find each of them. Then every thread that stayed makes its calls.
+ *
+ * threads alike NUMBER CALLS: all of them exist before counting. Then each makes ten different
+ * calls, one of them CALLS times.
  */
 #include "table.h"
 
 #define MAX_THREADS 400
+#define MAX_ALIKE   30000
 
-static struct thread threads[MAX_THREADS], passing, maker;
+static struct thread *threads, passing, maker;
 static int start_pipe[2];
 static int calls, nr_staying;
 static volatile bool stop;
@@ -52,6 +56,13 @@ static int run_maker(void *arg)
 	raw_exit();
 }
 
+static __attribute__((noreturn)) void release(void)
+{
+	close(start_pipe[1]);
+	threads_join(threads, nr_staying);
+	table_finish(0);
+}
+
 static void make_new(void)
 {
 	calls = 101;
@@ -59,21 +70,40 @@ static void make_new(void)
 	table_barrier();
 	stop = true;
 	thread_join(&maker);
-	close(start_pipe[1]);
-	threads_join(threads, nr_staying);
-	table_finish(0);
+	release();
+}
+
+static int run_alike(void *arg)
+{
+	static const int others[] = { SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
+				      SYS_gettid, SYS_getpid,  SYS_umask };
+
+	raw_wait(start_pipe[0]);
+	for (int i = 0; i < COUNT(others); i++)
+		raw_call(others[i], 022);
+	raw_calls(calls, SYS_getppid);
+	raw_exit();
 }
 
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
-	int number = arg_number(argc, argv, 1, 8), early = number / 2;
+	const char *how = arg_text(argc, argv, 1);
+	const int alike = !strcmp(how, "alike");
+	int number = arg_number(argc, argv, 1 + alike, 8), early = number / 2;
 
-	calls = arg_number(argc, argv, 2, 1009);
-	if (number > MAX_THREADS || !wait || pipe(start_pipe))
+	calls = arg_number(argc, argv, 2 + alike, 1009);
+	if (number > (alike ? MAX_ALIKE : MAX_THREADS) || !wait || pipe(start_pipe))
 		return 1;
-	if (argc > 1 && !strcmp(argv[1], "new"))
+	/* No more than it takes: a machine of little memory gives no room for all. */
+	threads = calloc(alike ? number : MAX_THREADS, sizeof(*threads));
+	if (!strcmp(how, "new"))
 		make_new();
+	if (alike) {
+		threads_start(threads, nr_staying = number, run_alike);
+		table_barrier();
+		release();
+	}
 	threads_start(threads, early, run_early);
 	table_barrier();
 	counted_call(SYS_write, start_pipe[1], threads, early);

@@ -9,7 +9,6 @@
  *                                                            short call
  *   migrate   each sleep and each read on another CPU than the one before
  */
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "table.h"
