@@ -53,13 +53,6 @@ static int print_report(struct collector *collector, struct diag *d)
 	return collector_read(collector, &snapshot, d) ?: report_json(snapshot, stdout);
 }
 
-static uint32_t hint_tid(struct collector *collector, int cpu)
-{
-	uint32_t index = collector->skel->data_hints->hints[cpu].record;
-
-	return index ? record_at(collector, index)->tid : 0;
-}
-
 static uint64_t set_calls(const struct collector *collector, uint32_t set)
 {
 	const struct overflow_row *rows = collector->tables.overflow + (size_t)set * OVERFLOW_ROWS;
@@ -72,8 +65,11 @@ static uint64_t set_calls(const struct collector *collector, uint32_t set)
 
 static int print_hints(struct collector *collector)
 {
-	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
-		printf("%c%" PRIu32, cpu ? ',' : '[', hint_tid(collector, cpu));
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
+		uint32_t index = collector->skel->data_hints->hints[cpu].record;
+
+		printf("%c%" PRIu32, cpu ? ',' : '[', index ? record_at(collector, index)->tid : 0);
+	}
 	puts("]");
 	return 0;
 }

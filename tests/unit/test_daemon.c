@@ -137,8 +137,6 @@ TEST(test_answers_are_not_in_the_budget)
 	assert_int_equal(budget.step, STEP_NORMAL);
 }
 
-/* --- the service manager and the journal --------------------------------------------------------- */
-
 /* --- the service manager ----------------------------------------------------------------------- */
 
 /* Opens an abstract name, which leaves nothing behind. */

@@ -432,8 +432,6 @@ TEST(test_failing_stream)
 
 /* --- series of their own ------------------------------------------------------------------------- */
 
-/* --- limits --- */
-
 /* So many calls of one program, at a moment. */
 static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
 {

@@ -23,15 +23,6 @@ enum { STARTED, REFUSED, WAITING, WANTED, TRACING };
 
 static volatile int *state;
 
-static void give_answer(int pid)
-{
-#if defined(__x86_64__)
-	ptrace(PTRACE_POKEUSER, pid, offsetof(struct user_regs_struct, rax), answer);
-#else
-	(void)pid;
-#endif
-}
-
 static void stop(int pid, int request)
 {
 	int status;
@@ -51,7 +42,9 @@ static void trace(int pid)
 	*state = TRACING;
 	for (int i = 0; i < EMULATED; i++) {
 		stop(pid, PTRACE_SYSEMU);
-		give_answer(pid);
+#if defined(__x86_64__)
+		ptrace(PTRACE_POKEUSER, pid, offsetof(struct user_regs_struct, rax), answer);
+#endif
 	}
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 	_exit(0);

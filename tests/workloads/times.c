@@ -70,15 +70,10 @@ static void read_late_pipe(int times)
 	counted_wait(child);
 }
 
-static void move_to_cpu(int cpu)
-{
-	unsigned long mask = 1UL << cpu;
-
-	counted_call(SYS_sched_setaffinity, 0, sizeof(mask), &mask);
-}
-
 static void do_calls(const char *what, int number, int cpus)
 {
+	unsigned long mask;
+
 	if (!strcmp(what, "latepipe"))
 		return read_late_pipe(number);
 	for (int i = 0; i < number; i++) {
@@ -92,7 +87,8 @@ static void do_calls(const char *what, int number, int cpus)
 			burn_us(2000);
 			counted_call(SYS_getppid);
 		} else if (!strcmp(what, "migrate")) {
-			move_to_cpu(i % cpus);
+			mask = 1UL << i % cpus;
+			counted_call(SYS_sched_setaffinity, 0, sizeof(mask), &mask);
 			timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
 			sleep_ms(1);
 		} else {
