@@ -75,15 +75,15 @@ def cgroup():
 ATTEMPTS = 4
 
 
-# The kernel may run no program at a switch, and may have no memory at once for one of many new tasks.
-OF_THE_KERNEL = {"switch_unseen", "untracked_tasks"}
+def switch_unseen(losses):
+    return set(losses) == {"switch_unseen"}
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
     repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
-    allowed = repeats.only_missed if repeats else OF_THE_KERNEL.issuperset
+    allowed = repeats.only_missed if repeats else switch_unseen
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))

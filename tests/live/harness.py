@@ -57,11 +57,14 @@ def until(condition, what):
 @contextlib.contextmanager
 def meanwhile(*functions):
     """Calls these over and over, each in a thread of its own."""
-    over = threading.Event()
+    over, errors = threading.Event(), []
 
     def repeat(function):
-        while not over.is_set():
-            function()
+        try:
+            while not over.is_set():
+                function()
+        except Exception as error:
+            errors.append(error)
 
     threads = [threading.Thread(target=repeat, args=[function]) for function in functions]
     for thread in threads:
@@ -72,6 +75,8 @@ def meanwhile(*functions):
         over.set()
         for thread in threads:
             thread.join()
+    if errors:
+        raise errors[0]
 
 
 def need_terminals():

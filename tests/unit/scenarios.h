@@ -344,9 +344,8 @@ static inline const struct scenario *scenario_at(size_t index)
 /* Goes through the scenarios by their index, with a snapshot of each. */
 #define scenario_for_each(i, snapshot, abi)                                       \
 	for (size_t i = 0; scenario_at(i); i++)                                   \
-		for (__cleanup(snapshot_freep) struct snapshot *snapshot =        \
-			     scenario_at(i)->make(abi),                           \
-							       *once_ = snapshot; \
+		for (struct snapshot *once_ = scenario_at(i)->make(abi),          \
+				     *snapshot __cleanup(snapshot_freep) = once_; \
 		     once_; once_ = NULL)
 
 static inline const struct scenario *scenario_find(const char *name)

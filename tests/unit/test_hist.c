@@ -236,6 +236,7 @@ TEST(test_quantiles_by_hand)
 			while (count--)
 				sample_add(&sample, ns);
 		}
+		assert_string_equal(at, "");
 		at = cases[i].expected;
 		for (int n; sscanf(at, "%lf:%lu-%lu%n", &q, &low, &high, &n) == 3; at += n)
 			assert_in_range(sample_quantile(&sample, q), low, high);

@@ -138,7 +138,7 @@ OPTIONS_TEST(test_slow_readers, .max_pending_bytes = CROWD * (256UL << 10),
 }
 
 /* Neither half a request nor half an answer is waited for longer than that, and the share of work. */
-OPTIONS_TEST(test_patience, .patience_s = 2)
+OPTIONS_TEST(test_patience, .patience_s = 2, .max_pending_bytes = 1000)
 {
 	static const char *const texts[] = { "", "GET / HT", LARGE };
 	int fds[ARRAY_SIZE(texts)];
@@ -153,6 +153,8 @@ OPTIONS_TEST(test_patience, .patience_s = 2)
 	clients_wait(fixture, 0);
 	assert_counted(fixture, pending_bytes, 0);
 	crowd_close(fds, ARRAY_SIZE(fds));
+	/* There is room again for an answer beyond the limit. */
+	assert_int_equal(raw_ask(fixture, LARGE), 200);
 }
 
 /* A client that always makes a little progress does not keep an answer for ever. */

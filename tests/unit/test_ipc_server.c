@@ -160,6 +160,9 @@ SERVER_TEST(test_refused)
 	}
 	assert_int_equal(fixture->asked, 0);
 	assert_counted(fixture, pending_bytes, 0);
+	/* The server closes the connection by itself, and the next one is served. */
+	assert_int_equal(raw_ask(fixture, "GET http://a/ HTTP/1.1\r\n" HOST "\r\n"), 400);
+	assert_int_equal(raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE), 200);
 }
 
 /* A NUL ends the path, where the library does not close the connection without a word. */

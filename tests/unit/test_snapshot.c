@@ -87,6 +87,7 @@ TEST(test_merge)
 {
 	static struct row rows[NR_ROWS];
 	__cleanup(snapshot_freep) struct snapshot *expected = NULL, *got = NULL, *rest = NULL;
+	__cleanup(builder_freep) struct builder *nothing = builder_make();
 	struct builder *a = builder_make(), *b = builder_make();
 	uint64_t seed = 12;
 
@@ -98,6 +99,7 @@ TEST(test_merge)
 	builder_take_process(b, 1, "uno", 3, 5);
 	builder_take_process(b, 2, "two", 3, 7);
 	assert_int_equal(builder_merge(a, b), 0);
+	assert_int_equal(builder_merge(a, nothing), 0);
 	got = snapshot_take(a);
 	expected = snapshot_of(rows, NR_ROWS);
 	assert_int_equal(got->nr_rows, expected->nr_rows);
