@@ -70,27 +70,36 @@ static bool process_name(const struct snapshot *snapshot, const struct process *
 
 /* --- labels ------------------------------------------------------------------------------------- */
 
-static int compare_labels(const void *x, const void *y)
+/* Where a label stands, or would. */
+static size_t labels_place(const struct labels *labels, const char *label)
 {
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
+	size_t at = 0, end = labels->count;
+
+	while (at < end) {
+		size_t middle = at + (end - at) / 2;
+
+		if (strcmp(labels->all[middle], label) < 0)
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	return at;
 }
 
 /* NULL when absent. */
 static void *labels_find(const struct labels *labels, const char *label)
 {
-	void **found = labels->count ? bsearch(&label, labels->all, labels->count,
-					       sizeof(*labels->all), compare_labels)
-				     : NULL;
+	size_t at = labels_place(labels, label);
 
-	return found ? *found : NULL;
+	return at < labels->count && !strcmp(labels->all[at], label) ? labels->all[at] : NULL;
 }
 
 /* A new element, all zero but for its label; NULL: no memory. */
 static void *labels_add(struct labels *labels, const char *label, size_t size)
 {
+	size_t at = labels_place(labels, label);
 	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
 	void *element = calloc(1, size);
-	size_t at = 0, end = labels->count;
 
 	if (grown)
 		labels->all = grown;
@@ -98,17 +107,8 @@ static void *labels_add(struct labels *labels, const char *label, size_t size)
 		free(element);
 		return NULL;
 	}
-	strcpy(element, label);
-	while (at < end) {
-		size_t middle = at + (end - at) / 2;
-
-		if (strcmp(grown[middle], label) < 0)
-			at = middle + 1;
-		else
-			end = middle;
-	}
 	memmove(&grown[at + 1], &grown[at], (labels->count - at) * sizeof(*grown));
-	grown[at] = element;
+	grown[at] = strcpy(element, label);
 	labels->count++;
 	return element;
 }
