@@ -132,6 +132,19 @@ static inline void assert_row_sums_equal(const struct row *a, const struct row *
 		assert_same(&a->errnos[i], &b->errnos[i], err, count);
 }
 
+static inline void assert_sorted(const struct snapshot *snapshot)
+{
+	for (size_t i = 1; i < snapshot->nr_rows; i++)
+		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
+	for (size_t i = 1; i < snapshot->nr_processes; i++)
+		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
+			    0);
+	for (size_t i = 1; i < snapshot->nr_users; i++)
+		assert_true(snapshot->users[i - 1].id < snapshot->users[i].id);
+	for (size_t i = 1; i < snapshot->nr_cgroups; i++)
+		assert_true(snapshot->cgroups[i - 1].id < snapshot->cgroups[i].id);
+}
+
 static inline void assert_row_equal(const struct row *a, const struct row *b)
 {
 	assert_row_sums_equal(a, b);

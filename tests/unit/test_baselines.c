@@ -170,7 +170,7 @@ BASELINES_TEST(test_a_linked_folder)
 	char path[400];
 
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES, baselines);
-	assert_int_equal(symlink("/tmp", path), 0);
+	assert_int_equal(symlink(".", path), 0);
 	assert_int_equal(baselines_save(baselines, "monday", sum, false, &d), -ENOTDIR);
 	assert_int_equal(baselines_remove(baselines, "monday", &d), -ENOTDIR);
 	assert_int_equal(unlink(path), 0);

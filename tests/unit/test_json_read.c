@@ -64,19 +64,6 @@ static int all_tables(const struct snapshot *snapshot, FILE *out)
 	return err;
 }
 
-static void assert_sorted(const struct snapshot *snapshot)
-{
-	for (size_t i = 1; i < snapshot->nr_rows; i++)
-		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
-	for (size_t i = 1; i < snapshot->nr_processes; i++)
-		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
-			    0);
-	for (size_t i = 1; i < snapshot->nr_users; i++)
-		assert_true(snapshot->users[i - 1].id < snapshot->users[i].id);
-	for (size_t i = 1; i < snapshot->nr_cgroups; i++)
-		assert_true(snapshot->cgroups[i - 1].id < snapshot->cgroups[i].id);
-}
-
 /* Every field of a process and a row that a report may have no column for. */
 static struct snapshot *snapshot_of_all_fields(void)
 {

@@ -27,15 +27,6 @@ static struct snapshot *snapshot_of(const struct row *rows, size_t count)
 	return snapshot_take(builder);
 }
 
-static void assert_sorted(const struct snapshot *snapshot)
-{
-	for (size_t i = 1; i < snapshot->nr_rows; i++)
-		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
-	for (size_t i = 1; i < snapshot->nr_processes; i++)
-		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
-			    0);
-}
-
 /* The sum of one identity, added up without a builder. */
 static void row_sum(const struct row *rows, size_t count, const struct row *identity,
 		    struct row *sum)
