@@ -217,6 +217,44 @@ static __always_inline void user_time_add(struct task_record *record, u64 cpu)
 	record->mark_cpu_ns = cpu;
 }
 
+/*
+ * A call that nobody asked for costs no clock: its CPU time counts as that outside of calls. The first call
+ * of a thread and whatever is unusual are counted, and left out by user space.
+ */
+static __always_inline bool call_leave_out(struct task_struct *task, struct task_record *record,
+					   s32 nr)
+{
+	u16 abi;
+
+	if (!some_calls || record->flags & ~RECORD_LEFT_OUT || !record->enter_ns)
+		return false;
+	abi = task_abi(task, &nr);
+	record->flags = 0;
+	if (call_is_chosen(abi, nr) || call_sets_user(abi, nr))
+		return false;
+	record->flags = RECORD_LEFT_OUT;
+	return true;
+}
+
+/* The end of such a call. If restart_syscall goes on with it, that is none that was asked for either. */
+static __always_inline bool call_was_left_out(struct task_struct *task, struct task_record *record,
+					      struct pt_regs *regs, s64 result)
+{
+	u64 now;
+
+	if (!some_calls || record->flags != RECORD_LEFT_OUT)
+		return false;
+	record->flags = 0;
+	/* Of rt_sigreturn that is no result: see call_result(). */
+	if (result == -ERESTART_RESTARTBLOCK && regs_nr(regs) != -1) {
+		record->nr = regs_nr(regs);
+		record->abi = task_abi(task, &record->nr);
+		user_time_add(record, cpu_clock(record, &now));
+		record->flags = RECORD_RESTARTS;
+	}
+	return true;
+}
+
 static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
 				       u32 index, struct pt_regs *regs, s32 nr)
 {
@@ -403,7 +441,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 			s32 nr = regs_nr(regs);
 			u16 abi = task_abi(task, &nr);
 
-			record->stack_id = 0;
+			record->stack_id = record->kernel_stack_id = 0;
 			/* The time that it computed before is its own, and not that of the walk. */
 			if (!record->flags)
 				user_time_add(record, cpu_clock(record, &now));

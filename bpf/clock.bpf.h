@@ -26,6 +26,9 @@
 /* The scheduler reads its clock some microseconds before a program reads its own. */
 #define ARRIVAL_SLACK_NS 20000
 
+/* To adopt a task takes less. */
+#define ADOPTION_NS 1000000
+
 /* Keeps what was found out last on any CPU: on most machines all have the same clock. */
 struct run_queue_clock last_clock __attribute__((aligned(64))) SEC(".data.clock");
 
@@ -104,6 +107,18 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 }
 
 /*
+ * When the current task came in: while it was adopted, at left_ns. 0: not known, since the scheduler has
+ * not noted when it came, and its last arrival was long before.
+ */
+static __always_inline u64 clocks_arrival_at_adoption(struct task_struct *task, u64 left_ns,
+						      u64 now)
+{
+	if (now - left_ns < ADOPTION_NS || clocks_arrival(task, left_ns - ADOPTION_NS, now))
+		return left_ns;
+	return 0;
+}
+
+/*
  * The clock of the current task stands still: lets it go as of when the task came in. If it came and
  * went more than once meanwhile, nobody knows for how long it ran.
  */
@@ -118,9 +133,10 @@ LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 	arrivals = task_arrivals(task) - record->arrivals;
 	if (arrivals == 1)
 		arrival_ns = clocks_arrival(task, record->switch_ns, now);
-	/* It came in while it was adopted. */
-	else if (!arrivals && record->flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
+	else if (!arrivals && record->flags & RECORD_AWAIT_EXEC)
 		arrival_ns = record->switch_ns;
+	else if (!arrivals && record->flags & RECORD_OPEN_EARLY)
+		arrival_ns = clocks_arrival_at_adoption(task, record->switch_ns, now);
 	if (!arrival_ns) {
 		loss_add(LOSS_SWITCH_UNSEEN);
 		arrival_ns = now;
@@ -206,7 +222,8 @@ static __always_inline void clock_go(struct task_record *record, u64 now)
 static __always_inline void clock_start(struct task_struct *task, struct task_record *record,
 					bool on_cpu, u64 now)
 {
-	record->arrivals = task_arrivals(task);
+	/* As of its last leaving: a task on a CPU has arrived since. */
+	record->arrivals = task_arrivals(task) - on_cpu;
 	record->start_ns = now;
 	record->mark_cpu_ns = now;
 	record->clock = on_cpu ? 0 : now | CLOCK_STOPPED;
@@ -232,7 +249,7 @@ static __always_inline void clock_recheck(struct task_struct *task, struct task_
 		/* Before the clock goes: no switch-in was seen. */
 		*(volatile u64 *)&record->switch_ns = 0;
 		word_replace(&record->clock, stopped, 0);
-	} else if (!record->switch_ns && record->arrivals != task_arrivals(task)) {
+	} else if (!record->switch_ns && task_arrivals(task) - record->arrivals > 1) {
 		/* It was switched out and in again, and its clock went on. */
 		loss_add(LOSS_SWITCH_UNSEEN);
 	}

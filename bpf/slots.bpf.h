@@ -18,25 +18,18 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 	[NATIVE_ABI] = { .mask = MAX_NATIVE_SETS - 1 },
 };
 
-/* Rows of the calls marked here are split by the value of the first argument. */
+/* Rows are split by the value of the first argument. */
 const volatile bool by_arg0 = false;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, NR_SYSCALL_ABI * CALLS_INDEXED);
-	__type(key, u32);
-	__type(value, u8);
-} arg0_calls SEC(".maps");
-
-/* Stacks are taken of the calls marked here, or of all. */
-const volatile bool stacks_of_some = false;
+/* Only the calls marked here are asked for, or all. */
+const volatile bool some_calls = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_SYSCALL_ABI * CALLS_INDEXED);
 	__type(key, u32);
 	__type(value, u8);
-} stacked_calls SEC(".maps");
+} chosen_calls SEC(".maps");
 
 /* Slot of every other call: other ABIs, unknown numbers. */
 struct {
@@ -124,26 +117,27 @@ static __always_inline struct call call_of(const struct task_record *record, u32
 			      0,           by_arg0 ? record->arg0 : 0 };
 }
 
-/* Whether a call is marked; unknown numbers never are. */
-static __always_inline bool call_is_marked(void *map, u16 abi, s32 nr)
+/* Whether a call is asked for, as are all numbers that have no place in the map: user space looks at these. */
+static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 {
 	u32 key = abi * CALLS_INDEXED + (u32)nr;
 	u8 *marked;
 
-	if ((u32)nr >= CALLS_INDEXED)
-		return false;
-	marked = bpf_map_lookup_elem(map, &key);
+	if (!some_calls || (u32)nr >= CALLS_INDEXED)
+		return true;
+	marked = bpf_map_lookup_elem(&chosen_calls, &key);
 	return marked && *marked;
 }
 
 static __always_inline bool call_is_split(const struct call *call)
 {
-	return by_arg0 && call->has_arg0 && call_is_marked(&arg0_calls, call->abi, call->nr);
+	return by_arg0 && call->has_arg0 && (u32)call->nr < CALLS_INDEXED &&
+	       call_is_chosen(call->abi, call->nr);
 }
 
 static __always_inline bool call_is_stacked(u16 abi, s32 nr)
 {
-	return !stacks_of_some || call_is_marked(&stacked_calls, abi, nr);
+	return !some_calls || ((u32)nr < CALLS_INDEXED && call_is_chosen(abi, nr));
 }
 
 /* Puts a slot that is known by its key on the record's list; user space returned it zeroed. */

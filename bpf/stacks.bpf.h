@@ -292,7 +292,7 @@ static __noinline struct stack_entry *stack_entry_find(struct call_slot *slot, u
 /* A call adds these to the entry of its stack. */
 struct stack_sums {
 	u64 wall_ns, off_ns, runq_ns;
-	bool error;
+	u64 error; /* 0 or 1: older kernels want no bytes that nobody has written */
 };
 
 static __noinline int slot_count_stack(struct call_slot *slot, struct task_record *record,

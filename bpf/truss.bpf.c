@@ -54,7 +54,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		index = overflow_leave(task, ref);
 		record = index ? record_find(index) : NULL;
 	}
-	if (record) {
+	if (record && !call_leave_out(task, record, nr)) {
 		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_begin(task, record, index, regs, nr);
 		if (stacks)
@@ -63,7 +63,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 			cost_add(COST_ENTER, begin_ns);
 			call_begin_later(record);
 		}
-	} else if (ref) {
+	} else if (!record && ref) {
 		overflow_begin(task, ref, nr);
 	}
 	return 0;
@@ -84,8 +84,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	record = current_record(task, &index, &ref);
 	if (record) {
-		begin_ns = cost_begin(record->mark_cpu_ns);
-		call_end(task, record, index, regs, result);
+		begin_ns = 0;
+		if (!call_was_left_out(task, record, regs, result)) {
+			begin_ns = cost_begin(record->mark_cpu_ns);
+			call_end(task, record, index, regs, result);
+		}
 		if (stacks)
 			layout_follow(task, regs, result);
 		if (begin_ns)

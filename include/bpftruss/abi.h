@@ -30,8 +30,8 @@ enum syscall_abi {
 /* The bit that marks an x32 call in the number the kernel hands to the tracepoints. */
 #define X32_CALL_BIT 0x40000000
 
-/* The least that tables have room for; together less than 34 MiB if twice as large (tests/live pins that). */
-#define DEFAULT_MAX_TASKS   1536
+/* The least that tables have room for; less than 34 MiB in all where users share them (see tests/live). */
+#define DEFAULT_MAX_TASKS   3072
 #define DEFAULT_MAX_SLOTS   40000
 #define DEFAULT_MAX_LINES   (LINES_PER_ROW * DEFAULT_MAX_SLOTS)
 #define DEFAULT_MAX_TALLIES 12288
@@ -102,6 +102,7 @@ enum record_flag {
 	RECORD_RESTARTS = 1 << 3,   /* the next restart_syscall goes on with nr, abi */
 	RECORD_SKIP_EXIT = 1 << 4,  /* began inside a call that is not to be counted */
 	RECORD_NEW_CHILD = 1 << 5,  /* its first exit may be that of the fork that made it */
+	RECORD_LEFT_OUT = 1 << 6,   /* in a call that nobody asked for, which is not counted */
 };
 
 /*
@@ -139,10 +140,10 @@ struct stack_bounds {
 
 /* Describes one task (thread). A call or a context switch only touches the first 64 bytes. */
 struct task_record {
-	__u64 enter_ns;       /* CLOCK_MONOTONIC start of the open call */
-	__u64 mark_cpu_ns;    /* the task's CPU clock at its last enter or exit */
-	__u64 clock;          /* its CPU clock, which began at start_ns: see CLOCK_STOPPED */
-	__u64 switch_ns;      /* CLOCK_MONOTONIC of its last context switch; 0: not known */
+	__u64 enter_ns;    /* CLOCK_MONOTONIC start of the open call */
+	__u64 mark_cpu_ns; /* the task's CPU clock at its last enter or exit of a call that counts */
+	__u64 clock;       /* its CPU clock, which began at start_ns: see CLOCK_STOPPED */
+	__u64 switch_ns;   /* CLOCK_MONOTONIC of its last context switch; 0: not known */
 	__u64 enter_delay_ns; /* sched_info.run_delay at enter */
 	__u64 user_ns;        /* CPU time outside system calls */
 	__s32 nr;             /* the open call */

@@ -314,13 +314,11 @@ int session_wait_names(const struct session *session, uint64_t limit_ns, struct 
 		{ .fd = collector_fd(collector), .events = POLLIN },
 	};
 	uint64_t end_ns = clock_mono_ns() + limit_ns, now_ns;
-	int err;
+	/* Stacks that the last reading has may have come since it looked for them. */
+	int err = session_reclaim(session, d);
 
 	collector_name_stacks(collector);
-	for (;;) {
-		err = session_reclaim(session, d);
-		if (err)
-			return err;
+	for (; !err; err = session_reclaim(session, d)) {
 		now_ns = clock_mono_ns();
 		if (fds[0].revents || collector_stacks_are_named(collector) || now_ns >= end_ns)
 			return 0;
@@ -330,6 +328,7 @@ int session_wait_names(const struct session *session, uint64_t limit_ns, struct 
 		    errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
 	}
+	return err;
 }
 
 int session_wait(struct session *session, enum session_event *ret, struct diag *d)

@@ -89,11 +89,10 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
 	struct truss_bpf *skel = c->skel;
 	struct bpf_map *const maps[] = {
-		skel->maps.unwind_slabs,  skel->maps.unwind_pages,  skel->maps.unwind_rules,
-		skel->maps.unwind_files,  skel->maps.unwind_inodes, skel->maps.unwind_cache,
-		skel->maps.walks,         skel->maps.stack_events,  skel->maps.stacks_sent,
-		skel->maps.stack_index,   skel->maps.stack_entries, skel->maps.returned_stacks,
-		skel->maps.stacked_calls,
+		skel->maps.unwind_slabs, skel->maps.unwind_pages,  skel->maps.unwind_rules,
+		skel->maps.unwind_files, skel->maps.unwind_inodes, skel->maps.unwind_cache,
+		skel->maps.walks,        skel->maps.stack_events,  skel->maps.stacks_sent,
+		skel->maps.stack_index,  skel->maps.stack_entries, skel->maps.returned_stacks,
 	};
 	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
 
@@ -104,7 +103,6 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 	if (!options->stacks)
 		return;
 	skel->rodata->stacks = true;
-	skel->rodata->stacks_of_some = options->calls != NULL;
 	skel->rodata->frame_pointers = options->frame_pointers;
 	skel->rodata->kernel_stacks = options->kernel_stacks;
 	skel->data_pools->pools[POOL_STACKS].limit = count;
@@ -127,8 +125,9 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	tables_size(&c->tables, skel, options);
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS)
 		skel->rodata->pidns_inum = (uint32_t)st.st_ino;
-	if (!options->by_arg0)
-		bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
+	if (!options->calls)
+		bpf_map__set_max_entries(skel->maps.chosen_calls, 1);
+	skel->rodata->some_calls = options->calls != NULL;
 	if (!options->nr_selectors)
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
@@ -185,10 +184,8 @@ static int collector_load(struct collector *c, const struct collector_options *o
 		return outcome(-errno, "open the BPF object", d);
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
-	if (!err && options->by_arg0)
-		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
-	if (!err && options->stacks && options->calls)
-		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
+	if (!err && options->calls)
+		err = mark_calls(c->skel->maps.chosen_calls, options->calls);
 	err = err ?: truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);

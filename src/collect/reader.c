@@ -19,7 +19,7 @@
 
 /*
  * Copies a slot while its task may write: calls is written first and settled last, so a copy
- * between equal values of both is whole.
+ * between equal values of both is whole. False: it is not, since the task stands still in between.
  */
 static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 {
@@ -162,28 +162,34 @@ static void row_fill_other_stacks(struct row *row)
 	others->max_ns = row->max_ns;
 }
 
-/* Reads a slot and its tallies as of the same call, if its task lets us. */
+/* Reads a slot and its tallies, as of the same call if its task lets us: otherwise -EAGAIN. */
 static int slot_read_once(const struct collector *c, const struct task_record *record,
 			  uint32_t index, struct call_slot *copy, struct row *row)
 {
 	const struct call_slot *slot = slot_at(c, index);
+	bool is_whole;
 	int err;
 
 	row_identify(row, c, record);
 	if (!slot)
 		return -ENOMEM;
-	if (!slot_copy(slot, copy))
-		return -EAGAIN;
+	is_whole = slot_copy(slot, copy);
 	row_fill(row, copy);
 	err = row_read_hist(c, copy, row) ?: row_read_tallies(c, copy, row);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (err)
 		return err;
 	row_fill_other_stacks(row);
-	return __atomic_load_n(&slot->calls, __ATOMIC_RELAXED) == copy->calls ? 0 : -EAGAIN;
+	if (is_whole && __atomic_load_n(&slot->calls, __ATOMIC_RELAXED) == copy->calls)
+		return 0;
+	row_settle(row);
+	return -EAGAIN;
 }
 
-/* Reads the row of a slot; the caller frees it in any case. */
+/*
+ * Reads the row of a slot; the caller frees it in any case. One that stays torn is a row all the same:
+ * without it, a reading would have less than the one before.
+ */
 static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,
 		     struct reading *reading, struct row *row)
 {

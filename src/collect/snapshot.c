@@ -68,6 +68,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
 	snapshot->has_runq = c->has_runq;
 	snapshot->slower_than_ns = c->skel->rodata->slower_than_ns;
+	snapshot->user_includes_calls = c->skel->rodata->some_calls;
 	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
 	snapshot->targets = calloc(c->nr_targets + 1, sizeof(*snapshot->targets));
 	if (!snapshot->host || !snapshot->kernel || !snapshot->boot_id || !snapshot->targets)

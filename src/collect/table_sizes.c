@@ -7,17 +7,22 @@
 /* The hash of foreign calls has room for every fifth slot, at 100 bytes each. */
 #define FOREIGN_BYTES  20
 
-/* Each table has so many elements for a thread, and at the least; and an element so many bytes. */
+/*
+ * Each table has so many elements for a thread, and at the least, also where users share it; and an element
+ * so many bytes. Short processes need many records for a moment, and few slots each.
+ */
 static const struct {
-	uint32_t halves_per_thread, at_least;
+	uint32_t halves_per_thread, at_least, at_least_shared;
 	uint32_t element;
 } kinds[NR_TABLE] = {
-	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, sizeof(struct task_record) + RETURNED_BYTES },
-	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS,
+	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, DEFAULT_MAX_TASKS,
+			  sizeof(struct task_record) + RETURNED_BYTES },
+	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS, 2 * DEFAULT_MAX_SLOTS,
 			  sizeof(struct call_slot) + RETURNED_BYTES + FOREIGN_BYTES },
-	[TABLE_LINES] = { 48 * LINES_PER_ROW, DEFAULT_MAX_LINES,
+	[TABLE_LINES] = { 48 * LINES_PER_ROW, DEFAULT_MAX_LINES, 2 * DEFAULT_MAX_LINES,
 			  sizeof(struct hist_line) + RETURNED_BYTES },
-	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, sizeof(struct tally) + RETURNED_BYTES },
+	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, 2 * DEFAULT_MAX_TALLIES,
+			    sizeof(struct tally) + RETURNED_BYTES },
 };
 
 /* More threads than any host has, and no product overflows. */
@@ -54,7 +59,8 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 
 	for (int i = 0; i < NR_TABLE; i++) {
 		double wanted = threads * times * kinds[i].halves_per_thread / 2 * share;
-		double least = (double)kinds[i].at_least * times * least_share;
+		double least = least_share *
+			       (needs->shared ? kinds[i].at_least_shared : kinds[i].at_least);
 
 		sizes->elements[i] =
 			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);

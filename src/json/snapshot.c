@@ -271,6 +271,7 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	json_put_losses(to, &snapshot->losses);
 	json_put_number_if(to, "slower_than_ns", snapshot->slower_than_ns != 0,
 			   snapshot->slower_than_ns);
+	json_put_bool(to, "user_includes_calls", snapshot->user_includes_calls);
 	json_put_number(to, "threads_unknown", snapshot->threads_unknown);
 	json_put_number(to, "user_cpu_ns", snapshot_user_ns(snapshot));
 	/* The time of all threads; it follows from processes and rows. */
@@ -338,6 +339,7 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	snapshot->elapsed_ns = json_get_number(whole, "elapsed_ns", 0, 0);
 	snapshot->end_mono_ns = json_get_number(whole, "monotonic_ns", 0, 0);
 	snapshot->slower_than_ns = json_get_number(whole, "slower_than_ns", JSON_OR_NULL, 0);
+	snapshot->user_includes_calls = json_get_bool(whole, "user_includes_calls", 0);
 	snapshot->threads_unknown = json_get_number(whole, "threads_unknown", 0, 0);
 	snapshot->has_runq = json_get_bool(whole, "has_runq", 0);
 	snapshot->caller_pidns = namespace && !strcmp(namespace, "caller");

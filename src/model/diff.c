@@ -134,6 +134,7 @@ static int diff_rows(struct diff *diff)
 {
 	const struct snapshot *later = diff->later;
 	struct snapshot *out = diff->out;
+	const bool is_torn = out->losses.count[LOSS_TORN_READ];
 	int err = diff_subtract_all(diff);
 
 	for (size_t i = 0; i < later->nr_rows; i++) {
@@ -141,6 +142,8 @@ static int diff_rows(struct diff *diff)
 
 		if (row == whole)
 			continue;
+		if (row && is_torn && !err)
+			row_settle(row);
 		row = row ?: row_ref(whole);
 		if (!row->calls && !row->in_flight)
 			row_unref(row);

@@ -258,6 +258,14 @@ int row_subtract(struct row *from, const struct row *earlier)
 	return 0;
 }
 
+void row_settle(struct row *row)
+{
+	row->calls = max_u64(row->calls, row->errors + row->interrupted + row->no_return);
+	row->calls = max_u64(row->calls, row->untimed + row->no_return);
+	row->off_ns = max_u64(row->off_ns, row->runq_ns);
+	row->wall_ns = max_u64(row->wall_ns, row->off_ns);
+}
+
 int row_take_out(struct row *from, const struct row *part)
 {
 	uint64_t min_ns = from->min_ns, max_ns = from->max_ns;

@@ -135,6 +135,12 @@ int row_compare(const struct row *a, const struct row *b);
 int row_merge(struct row *into, const struct row *from);
 
 /*
+ * Makes the numbers of a row that was torn, or of a difference to one, fit each other: a part of a call's is
+ * in it, and none is above what the whole call makes of it.
+ */
+void row_settle(struct row *row);
+
+/*
  * Subtracts an earlier reading of the same row. min and max of the difference cannot be known:
  * they become the bounds of its histogram, cut to those of the whole. Returns 0, or -EINVAL when
  * it is no earlier reading, since a counter would have shrunk; from is then as it was.

@@ -160,6 +160,7 @@ struct snapshot {
 	bool caller_pidns;        /* pids are those of another than the initial pid namespace */
 	uint64_t slower_than_ns;  /* calls that took less are not in it; 0: all are */
 	bool selected;            /* only some kinds of calls are in it */
+	bool user_includes_calls; /* and CPU time in most others counts as user time */
 	uint64_t threads_unknown; /* ran since before counting without an event: in a call? */
 
 	struct process *targets; /* as chosen by the user */

@@ -234,6 +234,12 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 	}
 }
 
+void print_user_time(const struct snapshot *snapshot, FILE *out)
+{
+	if (snapshot->user_includes_calls)
+		fputs("user time includes most calls that -t leaves out\n", out);
+}
+
 int report_trust(const struct snapshot *snapshot, FILE *out)
 {
 	struct group_list list __cleanup(group_list_done) = { 0 };

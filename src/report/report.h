@@ -213,5 +213,8 @@ void print_exactness(const struct snapshot *snapshot, FILE *out);
  */
 void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out);
 
-/* That line, then the calls in flight. Part of every text report. */
+/* Says what else counts as user time, if anything does. */
+void print_user_time(const struct snapshot *snapshot, FILE *out);
+
+/* Prints exactness, then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);

@@ -76,6 +76,7 @@ int report_truss(const struct snapshot *snapshot, FILE *out)
 	fputc('\n', out);
 	print_time("elapsed:", snapshot->elapsed_ns, width, out);
 	fputc('\n', out);
+	print_user_time(snapshot, out);
 	return report_trust(snapshot, out);
 }
 

@@ -159,6 +159,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 		print_bars(parts, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
+	print_user_time(snapshot, out);
 	/* A user who picks columns wants no more than those. */
 	if (!options->columns)
 		print_microstates(snapshot, out);

@@ -16,7 +16,7 @@ from pathlib import Path
 
 BARE, EMPTY, TIMESTAMPS, SYSCOUNT = "bare", "empty programs", "two timestamps", "syscount -L"
 COUNTING = "calls and latencies"
-TRACED, UNTRACED = "bpftruss, traced", "bpftruss, not traced"
+TRACED, UNTRACED, OUTSIDE = "bpftruss, traced", "bpftruss, not traced", "bpftruss -t, another call"
 STACKED, STACKID = "bpftruss --stacks", "bpf_get_stackid"
 USTACK = "bpftrace @[ustack]"
 SWITCHES = "empty programs, also at switches"
@@ -106,6 +106,8 @@ TARGETS = [
      AT_MOST, 0.65),
     ("added: not traced / empty programs", added_over((UNTRACED, "call"), (EMPTY, "call")),
      AT_MOST, 1.15),
+    ("added: a call outside -t / empty programs", added_over((OUTSIDE, "call"), (EMPTY, "call")),
+     AT_MOST, 1.25),
     ("ns of a switch that is not traced, over an empty program", switch_cost, AT_MOST, 10),
     ("added: traced, two threads at once / one", added_over((TRACED, "pair"), (TRACED, "call")),
      AT_MOST, 1.1),

@@ -14,15 +14,6 @@ static const struct mode {
 	{ "stackid", "empty_enter stackid_exit" },
 };
 
-static const struct mode *mode_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		if (!strcmp(modes[i].name, name))
-			return &modes[i];
-	}
-	return NULL;
-}
-
 static void programs_choose(struct bpf_object *object, const struct mode *mode)
 {
 	struct bpf_program *program;
@@ -37,10 +28,14 @@ static void programs_choose(struct bpf_object *object, const struct mode *mode)
 
 int main(int argc, char **argv)
 {
-	const struct mode *mode = argc == 2 ? mode_find(argv[1]) : NULL;
+	const struct mode *mode = NULL;
 	struct floor_bpf *skel;
 	int err;
 
+	for (size_t i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (!strcmp(modes[i].name, argv[1]))
+			mode = &modes[i];
+	}
 	if (!mode) {
 		fprintf(stderr, "usage: floor empty | switch | timestamps | counting | stackid\n");
 		return 2;

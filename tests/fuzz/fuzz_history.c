@@ -24,25 +24,23 @@ static void fuzz_histogram(const uint8_t *data, size_t size)
 static void fuzz_errnos(const uint8_t *data, size_t size)
 {
 	struct blob blob __cleanup(blob_done) = { 0 };
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init(&row);
 	if (!blob_to_errnos(data, size, &row)) {
 		require(!blob_from_errnos(&blob, row.errnos, row.nr_errnos));
 		require(blob.size <= size);
 	}
-	row_done(&row);
 }
 
 static void write_file(const char *dir, const uint8_t *data, size_t size)
 {
 	char path[128];
-	int fd;
+	int fd __cleanup(closep) = -1;
 
 	snprintf(path, sizeof(path), "%s/history.db", dir);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-	close(fd);
 }
 
 static void append_one(struct history *history)

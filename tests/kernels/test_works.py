@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Does this kernel's verifier take the programs, in each way they can be configured? How many
-instructions it looked at on the way is kept as a property of the test.
+Is the machine the one that its row of tests/kernels/kernels asks for, and does its verifier take the
+programs, in each way they can be configured? How many instructions it looked at on the way is kept as
+a property of the test.
 """
 
 import os
+import re
 
 import pytest
 
 import verifier
-from harness import BUILD, run
+from harness import BUILD, run, slurp
 
 MODES = {
     "-c": [],
@@ -52,3 +54,25 @@ def test_there_is_task_storage():
 def test_the_doctor_finds_nothing_missing():
     result = run("doctor")
     assert result.returncode == 0, result.stdout
+
+
+def preemption():
+    """How this kernel preempts itself, in its own words; "static" where it does not say."""
+    if b"PREEMPT_RT" in slurp("/proc/version"):
+        return "rt"
+    chosen = "/sys/kernel/debug/sched/preempt"
+    if not os.path.exists(chosen):
+        return "static"
+    return re.search(r"\((\w+)\)", slurp(chosen).decode())[1]
+
+
+def test_the_kernel_preempts_as_it_was_told_to(record_property):
+    found = preemption()
+    record_property("preempts", found)
+    asked = re.search(r"\bpreempt=(\w+)", slurp("/proc/cmdline").decode())
+    assert not asked or found == asked[1]
+
+
+def test_there_are_two_processors():
+    """With one alone nothing could happen at the same time."""
+    assert os.cpu_count() == 2

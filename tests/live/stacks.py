@@ -37,6 +37,12 @@ def fixture(name):
     return path
 
 
+def wait_looked(bpftruss):
+    """Until it has looked at what is new to it, which its children do."""
+    time.sleep(0.5)
+    until(lambda: not bpftruss.children(), "it has looked at all files")
+
+
 def copy(name, place):
     """The same file with an identity that nobody has seen before."""
     return shutil.copy(fixture(name), str(place))

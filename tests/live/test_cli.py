@@ -249,21 +249,6 @@ def test_help_and_version_go_to_stdout():
         assert (result.returncode, result.stderr) == (0, "") and says in result.stdout
 
 
-# --- -t ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("chosen, wanted", [
-    ("getppid", "getppid"),
-    ("getppid,openat", "getppid openat"),
-    ("%file", "openat"),
-    ("!getppid,%file", "read write readv writev close pipe2 getuid exit_group"),
-])  # fmt: skip
-def test_t_shows_the_chosen_calls_only(live, chosen, wanted):
-    report, _ = live.count("calls", options=["-t", chosen])
-    assert report.all("syscall") == set(wanted.split())
-    assert report.total("getppid") in (0, 1009)
-
-
 # --- privileges ----------------------------------------------------------------------------------
 
 

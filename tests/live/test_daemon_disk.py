@@ -392,6 +392,6 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
     must_be_in_order(timeline)
     assert lives >= 2 and compared >= lives and len(timeline["gaps"]) >= lives
     # Beside so many forks the kernel may have no memory for one of them.
-    assert set(again.snapshot(lossy=True).losses) <= {"switch_unseen", "untracked_tasks"}
+    again.snapshot(lossy=True).may_lose("switch_unseen", "untracked_tasks")
     again.stop()
     print("%d kills, %d lives with intervals, held against %d answers" % (KILLS, lives, compared))

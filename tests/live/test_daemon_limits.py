@@ -55,7 +55,7 @@ def must_have_all_calls(report, table):
         assert {key: row[field] for key, row in got.items() if row["calls"]} == {
             key: row[field] for key, row in expected.items()
         }
-    assert set(report.losses) <= {"task_table_full", "user_time_unknown"}
+    report.may_lose("task_table_full", "user_time_unknown")
 
 
 # --- no memory -----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
     load.close()
     until(lambda: "which errors occur are counted again" in daemon.stderr(), "errnos come back")
     until(lambda: "call stacks are counted again" in daemon.stderr(), "stacks come back")
-    assert daemon.status("cost", "step") == "normal"
+    until(lambda: daemon.status("cost", "step") == "normal", "nothing is given up")
     after, target = must_have_errnos_again(live, daemon, tmp_path / "mark")
     must_have_at_least(after, target.table())
 

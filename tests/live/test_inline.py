@@ -48,15 +48,9 @@ def copy_of(name, directory, *objcopy):
     return path
 
 
-def test_inlined_functions_are_shown(live):
+def test_inlined_functions_are_shown_when_asked_for_and_known(live, tmp_path):
     must_be_inlined(folded(live, "inlined", "--inline"))
-
-
-def test_only_when_asked(live):
     must_be_bare(folded(live, "inlined"))
-
-
-def test_no_dwarf_changes_nothing(live, tmp_path):
     must_be_bare(folded(live, copy_of("inlined", tmp_path, "--strip-debug"), "--inline"))
 
 

@@ -40,13 +40,26 @@ def test_exits_that_never_return_count_and_so_do_calls_that_began_unseen(live):
     assert (row["calls"], row["untimed"], row["in_flight"], row["wall_ns"]) == (4, 4, 0, None)
 
 
+@pytest.mark.parametrize("chosen", ["getppid,%file,!%file", "!getppid,write", "read,restart_syscall"])
+@pytest.mark.parametrize("workload", ["calls", "threads 2 50000", "forks clone 31", "faked seccomp 999"])
+def test_calls_that_nobody_asked_for_are_left_out(live, workload, chosen):
+    """All others are as without -t; the time of what was left out is user time."""
+    report, table = live.count(*workload.split(), options=["-f", "-t", chosen])
+    names = {NUMBERS[name] for name in chosen.lstrip("!").split(",") if "%" not in name}
+    table.rows = [row for row in table.rows if (row["nr"] in names) != (chosen[0] == "!")]
+    must_equal(report, table)
+    spent = report.data["user_cpu_ns"] + report.sum("cpu_ns")
+    all_of_it = sum(process["cpu_ns"] for process in report.data["processes"])
+    # Of threads that do nothing else; what begins, forks, is refused or exits takes a while besides.
+    assert spent <= all_of_it and (workload[0] != "t" or chosen[0] != "r" or spent > 0.85 * all_of_it)
+
+
 # --- other ABIs, unknown numbers -----------------------------------------------------------------
 
 
 @x86_only
 def test_numbers_of_every_abi_have_rows_and_names_of_their_own(live):
-    report, table = live.count("numbers")
-    must_equal(report, table)
+    report = live.count_exactly("numbers")
     assert report.total("getppid") == 31
     assert report.total("getppid", abi="i386") == 23
     assert report.total("getpid", abi="i386") == 29
@@ -69,10 +82,11 @@ def test_unknown_numbers_are_named_by_their_number_and_push_out_no_real_call(liv
 
 @x86_only
 def test_the_truss_table_names_the_foreign_abi(live):
-    text, _ = count_text(live, [], "numbers")
+    text, _ = count_text(live, ["-t", "read,getppid"], "numbers")
     counts = {words[0]: words[2:] for words in map(str.split, text.splitlines()) if words}
     assert counts["read/i386"] == ["7", "7"]
     assert counts["getppid"] == ["31"]
+    assert "\nuser time includes most calls that -t leaves out\n" in text
 
 
 # --- interrupted, restarted ----------------------------------------------------------------------
@@ -105,16 +119,19 @@ def test_rt_sigreturn_is_no_error_although_a_register_holds_a_negative_number(li
     assert report.only("rt_sigreturn")["errors"] == 0
 
 
-def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live):
-    target, bpftruss = live.begin("signals", "stop", 2)
+@pytest.mark.parametrize("options", [[], ["-t", "nanosleep"], ["-t", "restart_syscall"]])
+def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live, options):
+    target, bpftruss = live.begin("signals", "stop", 2, options=options)
     for _ in range(2):
         target.wait_asleep_in("nanosleep", "restart_syscall")
         target.pause()
         target.signal(signal.SIGCONT)
     report = bpftruss.report()
-    must_equal(report, target.table())
-    report.must_have("nanosleep", calls=3, interrupted=2, errors=0)
-    assert not report.select("restart_syscall")
+    if not options:
+        must_equal(report, target.table())
+    assert not report.select("restart_syscall") and (report.rows or "restart_syscall" in options)
+    for row in report.select("nanosleep"):
+        assert (row["calls"], row["interrupted"], row["errors"]) == (3, 2, 0)
 
 
 def stopped_sleeper(live):
@@ -164,8 +181,7 @@ def test_a_stopped_process_is_in_no_call(live):
         "rt_sigreturn": dict(calls=13), "getppid": dict(calls=7)}),
 ])  # fmt: skip
 def test_calls_that_others_answer_have_the_outcome_they_had(live, workload, needs, rows):
-    report, table = live.count(*workload.split(), needs=needs)
-    must_equal(report, table)
+    report = live.count_exactly(*workload.split(), needs=needs)
     for syscall, fields in rows.items():
         if fields is None:
             assert not report.select(syscall)
@@ -175,8 +191,7 @@ def test_calls_that_others_answer_have_the_outcome_they_had(live, workload, need
 
 @pytest.mark.parametrize("how", ["seccomp", "notify"])
 def test_a_fork_that_seccomp_answers_with_0_is_no_return_of_a_child(live, how):
-    report, table = live.count("faked", how, 999, options=["-f"])
-    must_equal(report, table)
+    report = live.count_exactly("faked", how, 999, options=["-f"])
     assert report.total("clone3", "denied") >= 333
     assert report.data["user_cpu_ns"] < report.data["elapsed_ns"] * 4
 

@@ -36,13 +36,6 @@ def library_calls(report, pid=None):
     return found
 
 
-def until_open(bpftruss, path):
-    """Until bpftruss has opened a file for its table; then a moment more, for it to be made."""
-    fds = "/proc/%d/fd/" % bpftruss.pid
-    until(lambda: path in {os.path.realpath(fds + fd) for fd in os.listdir(fds)}, "reads " + path)
-    time.sleep(0.3)
-
-
 # --- code that comes -----------------------------------------------------------------------------
 
 
@@ -50,7 +43,10 @@ def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):
     program, path = live.add(Loads), copy("alpha.so", tmp_path)
     bpftruss = live.attach(program.pid, "--stacks")
     program.call(path, "alpha_one", 1)
-    until_open(bpftruss, path)
+    # Until it has opened the file for its table; then a moment more, for that to be made.
+    fds = "/proc/%d/fd/" % bpftruss.pid
+    until(lambda: path in {os.path.realpath(fds + fd) for fd in os.listdir(fds)}, "reads " + path)
+    time.sleep(0.3)
     program.do("call alpha_two 1000")
     program.finish()
     report = bpftruss.report()

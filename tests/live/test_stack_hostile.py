@@ -11,7 +11,7 @@ import struct
 import time
 
 from harness import slurp, write
-from stacks import Loads, fixture, output_of, stack_text, symbols
+from stacks import Loads, fixture, output_of, stack_text, symbols, wait_looked
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")  # of an ELF file
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -137,7 +137,8 @@ def test_names_of_functions_and_files_are_escaped(live, tmp_path):
     text = live.attach(program.pid, *options, json=False)
     json_one = live.attach(program.pid, "--stacks")
     program.do("raw %s 4096 25" % path)
-    time.sleep(0.5)  # for both to make their tables
+    for bpftruss in (text, json_one):
+        wait_looked(bpftruss)
     program.do("raw %s 4096 25" % path)
     program.finish()
     frames = json_one.report().frames("getppid")

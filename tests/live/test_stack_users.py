@@ -13,14 +13,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 import pytest
 
 from bpf_objects import held, listed, map_keys
 from daemons import must_equal_seen_whole, start_daemon, watched
 from harness import need, need_unshare, program, slurp, until, write
-from stacks import FRAME_POINTERS, Loads, build_id, copy, fixture, stack_text, symbols
+from stacks import (FRAME_POINTERS, Loads, build_id, copy, fixture, stack_text, symbols,
+                    wait_looked)  # fmt: skip
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
@@ -108,9 +108,9 @@ def attack(live, loads, victim, evil):
     bpftruss.signal(signal.SIGSTOP)
     attacker.do("swap %s %s" % (victim, evil))
     bpftruss.signal(signal.SIGCONT)
-    time.sleep(0.5)
+    wait_looked(bpftruss)
     target.do("raw %s 4096 100" % victim)
-    time.sleep(0.5)
+    wait_looked(bpftruss)
     target.do("raw %s 4096 10" % victim)
     target.finish()
     attacker.finish()
@@ -174,12 +174,14 @@ def test_what_is_written_in_one_container_names_nothing_in_another(layers, live,
     if late:
         bpftruss.pause()
     attacker.do("raw %s 4096 10" % one)
-    time.sleep(0 if late else 0.5)
+    if not late:
+        wait_looked(bpftruss)
     replace_contents(one, fixture("beta.so"))
     bpftruss.signal(signal.SIGCONT)
-    time.sleep(0.5 if late else 0)
+    if late:
+        wait_looked(bpftruss)
     target.do("raw %s 4096 100" % other)
-    time.sleep(0.5)
+    wait_looked(bpftruss)
     if late:
         target.do("raw %s 4096 10" % other)
     # It lives, so that its file can be found.
@@ -205,7 +207,7 @@ def must_keep_its_name(live, attacker, mapped, victim):
     target = live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
     attacker.do("raw %s 4096 10" % mapped)
-    time.sleep(0.5)
+    wait_looked(bpftruss)
     target.do("raw %s 4096 100" % victim)
     target.finish()
     # It lives as long as its namespace.

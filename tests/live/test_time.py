@@ -243,13 +243,10 @@ def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_kno
 # --- microstates ---------------------------------------------------------------------------------
 
 
-def within(got, booked, stolen=0):
-    """
-    Whether it is as the kernel has booked it, to 2% or a tick of its clock; but kernels leave out what a
-    hypervisor took meanwhile.
-    """
+def within(got, booked, more=0):
+    """As the kernel has booked it, to 2% or a tick; what a hypervisor took may come on top."""
     margin = max(booked * 0.02, TICK_NS)
-    return -margin <= got - booked <= margin + stolen
+    return -margin <= got - booked <= margin + more
 
 
 def booked(target):
@@ -267,10 +264,11 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
     # Its threads sleep then; ending them would take CPUs, which others have.
     kernel, report = booked(target), bpftruss.interrupt()
     states, (process,) = report.data["microstates"], report.data["processes"]
-    stolen = stolen_ns() - before
-    assert within(states["usr_ns"], kernel["utime_ns"], stolen)
-    assert within(states["sys_ns"], kernel["stime_ns"], stolen)
-    assert within(states["usr_ns"] + states["sys_ns"], kernel["run_ns"], stolen)
+    # At each switch the kernel has read its clock when we read ours.
+    more = stolen_ns() - before + 2000 * (kernel["nvcsw"] + kernel["nivcsw"])
+    assert within(states["usr_ns"], kernel["utime_ns"], more)
+    assert within(states["sys_ns"], kernel["stime_ns"], more)
+    assert within(states["usr_ns"] + states["sys_ns"], kernel["run_ns"], more)
     if report.data["has_runq"]:
         # The thread that asked what was booked waited for a CPU with the others until the report.
         later = max(0, states["threads_ns"] - 10 * kernel["wall_ns"])
@@ -290,11 +288,13 @@ def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
     def values(number):
         report, table = live.count("sleepers", "dozers", number, 20)
         assert report.only("nanosleep")["calls"] == 20 * number
-        cpu = report.data["processes"][0]["cpu_ns"]
-        return cpu / table.measures[0]["run_ns"]
+        cpu, run = report.data["processes"][0]["cpu_ns"], table.measures[0]["run_ns"]
+        # The scheduler books some 2 us of each switch before it says to whom it switches.
+        return cpu / run, (cpu + 2000 * number * 20) / run
 
     # The main thread's own time and what threads do before and after their sleeps come on top.
-    assert 0.9 < statistics.median(values(300) for _ in range(3)) < 1.5
+    cpu, most = map(statistics.median, zip(*(values(300) for _ in range(3))))
+    assert cpu < 1.5 and most > 0.9
 
 
 def test_the_wide_table_splits_the_time_of_all_threads(live):
@@ -321,8 +321,8 @@ COMPUTES = 0.6
 UNSEEN = 0.3
 
 # It computes for a while for every three bytes, makes a call, and says how long it had a CPU since
-# it had them: by the clock of its thread, which counts no time off the CPU, nor what a hypervisor
-# takes. At real-time priority, if it may: others do not take the CPU away from it.
+# it had them, by the clock of its thread, which may leave out what a hypervisor took, and how long
+# that took. At real-time priority, if it may: others do not take the CPU away from it.
 TARGET = """
 import os, socket, time
 try:
@@ -333,11 +333,11 @@ bytes = socket.socket(fileno=0)
 while True:
     print("asleep", flush=True)
     bytes.recv(3, socket.MSG_WAITALL)
-    begin = time.thread_time_ns()
+    begin, awake = time.thread_time_ns(), time.monotonic_ns()
     while time.thread_time_ns() - begin < %d:
         pass
     os.getppid()
-    print(time.thread_time_ns() - begin, flush=True)
+    print(time.thread_time_ns() - begin, time.monotonic_ns() - awake, flush=True)
 """ % (COMPUTES * 1e9)
 
 
@@ -359,7 +359,7 @@ class Target(Process):
         until(asleep, "it waits")
 
     def round(self, steer, pieces):
-        """A call that gets its bytes in so many pieces, unseen; how long it computed then."""
+        """A call that gets its bytes in so many pieces, unseen; what it said of its time then."""
         self.wait_asleep()
         steer.step("blind")
         time.sleep(UNSEEN)
@@ -369,15 +369,15 @@ class Target(Process):
         steer.step("seeing")
         self.rounds += 1
         self.wait_asleep()
-        return int(self.stdout().split(b"\n")[2 * self.rounds - 1])
+        return map(int, self.stdout().split(b"\n")[2 * self.rounds - 1].split())
 
 
 def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live):
     target = live.add(Target)
     steer = live.add(Steer, target.pid)
-    for _ in range(5):
+    for attempt in range(5):
         before = steer.report(lossy=True)
-        computed = target.round(steer, [b"123"])
+        computed, elapsed = target.round(steer, [b"123"])
         report = steer.report(lossy=True)
         if report.losses == before.losses:
             break
@@ -385,7 +385,8 @@ def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live):
     else:
         pytest.skip("preempted each time before anybody looked")
     cpu = report.data["processes"][0]["cpu_ns"] - before.data["processes"][0]["cpu_ns"]
-    assert abs(cpu - computed) < UNSEEN / 2 * 1e9
+    known = attempt, before.data["processes"], report.data["processes"], report.rows
+    assert computed - UNSEEN / 2 * 1e9 < cpu < elapsed + UNSEEN / 2 * 1e9, known
 
 
 def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live):

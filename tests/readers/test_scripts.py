@@ -299,9 +299,6 @@ def test_words(words, offered, withheld):
     assert offered <= got and not withheld & got, got
 
 
-def test_an_argument_without_words_is_left_alone():
+def test_neither_a_number_nor_a_command_has_our_words():
     assert complete("-c", "--min-calls", "") == set()
-
-
-def test_a_command_has_its_own_words():
     assert not {"--follow", "--file"} & complete("-c", "-f", "make", "--f")

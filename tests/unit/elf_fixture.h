@@ -64,9 +64,11 @@ static inline int worker_functions(enum elf_question_kind kind, int fd,
 {
 	const struct elf_question question = { kind, fd, debug, addresses, NULL };
 	struct child child;
-	int err = elf_worker_start(&question, &child);
+	int err = -ETIMEDOUT; /* as of a worker that a busy host keeps from its CPU */
 
-	return err ? err : elf_worker_functions(&child, ret);
+	for (int attempt = 0; err == -ETIMEDOUT && attempt < 3; attempt++)
+		err = elf_worker_start(&question, &child) ?: elf_worker_functions(&child, ret);
+	return err;
 }
 
 /* --- symbols ---------------------------------------------------------------------------------- */

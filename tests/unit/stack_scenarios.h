@@ -273,14 +273,14 @@ static inline struct stacked scenario_stacks_many(void)
 	return stacked_take(table, builder);
 }
 
-/* Begins a test that is given scenario_stacks(). */
-#define STACKS_TEST(name)                                                           \
-	static void name##_of(struct snapshot *snapshot);                           \
-	TEST(name)                                                                  \
-	{                                                                           \
-		__cleanup(stacked_done) struct stacked stacked = scenario_stacks(); \
-		name##_of(stacked.snapshot);                                        \
-	}                                                                           \
+/* Begins a test that is given a scenario with stacks. */
+#define STACKS_TEST(name, scenario)                                        \
+	static void name##_of(struct snapshot *snapshot);                  \
+	TEST(name)                                                         \
+	{                                                                  \
+		__cleanup(stacked_done) struct stacked stacked = scenario; \
+		name##_of(stacked.snapshot);                               \
+	}                                                                  \
 	static void name##_of(struct snapshot *snapshot)
 
 /* Leaves a file for tests/readers, if that is to run. */

@@ -8,12 +8,11 @@
 /* Makes one minute of a host, as the history gives it back. */
 static void one_minute(const struct place *place, struct timeline *ret)
 {
-	struct history *history = open_default(place);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(16);
 
 	append_minutes(history, &host, 1, 50);
 	ask_must(history, 0, 0, 0, ret);
-	history_close(history);
 }
 
 static void save_must(const char *baselines, const char *name, const struct snapshot *sum)

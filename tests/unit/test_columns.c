@@ -286,33 +286,30 @@ TEST(test_row_label_fits)
 
 TEST(test_age)
 {
-	static const struct {
-		uint64_t ns;
-		const char *text;
-	} ages[] = {
-		{ 0, "0 ns" },
-		{ 1, "1 ns" },
-		{ 850, "850 ns" },
-		{ 999, "999 ns" },
-		{ 1000, "1.0 us" },
-		{ 12345, "12.3 us" },
-		{ 999900, "999.9 us" },
-		{ 999949, "999.9 us" },
-		{ 999950, "1.00 ms" },
-		{ 1000000, "1.00 ms" },
-		{ 4560000, "4.56 ms" },
-		{ 999990000, "999.99 ms" },
-		{ 999995000, "1.000 s" },
-		{ 1000000000, "1.000 s" },
-		{ 12345000000, "12.345 s" },
-		{ 86400000000000, "86400.000 s" },
-		{ UINT64_MAX, "18446744073.710 s" },
+	static const struct text_number ages[] = {
+		{ "0 ns", 0 },
+		{ "1 ns", 1 },
+		{ "850 ns", 850 },
+		{ "999 ns", 999 },
+		{ "1.0 us", 1000 },
+		{ "12.3 us", 12345 },
+		{ "999.9 us", 999900 },
+		{ "999.9 us", 999949 },
+		{ "1.00 ms", 999950 },
+		{ "1.00 ms", 1000000 },
+		{ "4.56 ms", 4560000 },
+		{ "999.99 ms", 999990000 },
+		{ "1.000 s", 999995000 },
+		{ "1.000 s", 1000000000 },
+		{ "12.345 s", 12345000000 },
+		{ "86400.000 s", 86400000000000 },
+		{ "18446744073.710 s", (int64_t)UINT64_MAX },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
 		char text[AGE_MAX];
 
-		format_age(ages[i].ns, text, sizeof(text));
+		format_age((uint64_t)ages[i].number, text, sizeof(text));
 		assert_string_equal(text, ages[i].text);
 	}
 }

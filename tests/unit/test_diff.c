@@ -305,7 +305,7 @@ static struct snapshot *reading_take(const struct builder *total, int index)
 
 static void readings_make(struct readings *readings, uint64_t seed)
 {
-	struct builder *total = builder_make();
+	__cleanup(builder_freep) struct builder *total = builder_make();
 	struct row row;
 
 	for (int i = 0; i < NR_READINGS; i++) {
@@ -320,7 +320,6 @@ static void readings_make(struct readings *readings, uint64_t seed)
 		/* Calls in flight in one reading only are of that moment. */
 		readings->all[i] = reading_take(total, i);
 	}
-	builder_free(total);
 	for (int i = 1; i < NR_READINGS; i++)
 		assert_int_equal(
 			snapshot_diff(readings->all[i - 1], readings->all[i], &readings->parts[i]),
@@ -363,7 +362,7 @@ static void assert_same_counts(const struct snapshot *a, const struct snapshot *
 /* Any span, cut anywhere, is the difference of the readings at its ends. */
 TEST(test_any_span)
 {
-	struct readings readings = { 0 };
+	struct readings readings __cleanup(readings_done) = { 0 };
 
 	readings_make(&readings, 31);
 	for (int first = 0; first < NR_READINGS; first++) {
@@ -377,7 +376,6 @@ TEST(test_any_span)
 			assert_same_counts(joined, whole);
 		}
 	}
-	readings_done(&readings);
 }
 
 /* A join of joins is a join, also of parts without what is true at one moment only. */
@@ -385,7 +383,7 @@ TEST(test_of_joins)
 {
 	__cleanup(snapshot_freep) struct snapshot *front = NULL, *back = NULL, *joined = NULL,
 						  *whole = NULL;
-	struct readings readings = { 0 };
+	struct readings readings __cleanup(readings_done) = { 0 };
 	const struct snapshot *both[2];
 
 	readings_make(&readings, 32);
@@ -398,7 +396,6 @@ TEST(test_of_joins)
 	both[1] = back;
 	assert_int_equal(snapshot_join(both, 2, readings.all[NR_READINGS - 1], &joined), 0);
 	assert_same_counts(joined, whole);
-	readings_done(&readings);
 }
 
 /* Two readings: a call is in flight in both, another only in the first. */

@@ -478,16 +478,15 @@ TEST(test_questions)
 		{ { 1, 1, 9 }, 24, -EPROTO }, { { 9, 1, 2 }, 24, -EPROTO },
 		{ { 1, 2, 9 }, 23, -EPROTO },
 	};
-	struct elf_addresses many = { NULL, MAX_ADDRESSES + 1 }, read;
+	struct elf_addresses many = { NULL, MAX_ADDRESSES + 1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int fd __cleanup(closep) = memory_file(cases[i].addresses, cases[i].bytes);
+		__cleanup(addresses_done) struct elf_addresses read = { 0 };
 
 		assert_int_equal(wire_read_addresses(fd, &read), cases[i].expected);
-		if (cases[i].expected)
-			continue;
-		assert_int_equal(read.nr, cases[i].bytes / 8);
-		free(read.addresses);
+		if (!cases[i].expected)
+			assert_int_equal(read.nr, cases[i].bytes / 8);
 	}
 	assert_int_equal(wire_write_addresses(-1, &many), -E2BIG);
 }

@@ -157,7 +157,7 @@ TEST(test_bad_workers)
 static void status_read(pid_t pid, const char *key, char *value, size_t size)
 {
 	char path[64], line[256];
-	FILE *file;
+	FILE *file __cleanup(fclosep) = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	value[0] = '\0';
@@ -168,7 +168,6 @@ static void status_read(pid_t pid, const char *key, char *value, size_t size)
 			snprintf(value, size, "%s",
 				 line + strlen(key) + strspn(line + strlen(key), ":\t"));
 	}
-	fclose(file);
 	value[strcspn(value, "\n")] = '\0';
 }
 

@@ -101,14 +101,16 @@ HISTORY_TEST(test_too_many_kinds, 18)
 	assert_true(process_same_kind(&timeline->steps[0].sum->processes[0], &others));
 }
 
-static int64_t count_kinds(struct history *history, const char *where)
-{
-	int64_t count = -1;
-	char sql[128];
+#define ONCE "SELECT count(*) FROM kind WHERE comm = 'once'"
+#define KEPT "SELECT count(*) FROM kind WHERE comm GLOB 'kind-?'"
 
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM kind WHERE comm %s", where);
-	assert_int_equal(db_number(history->db, sql, DB_NO_NUMBERS, &count), 0);
-	return count;
+/* The statement is a constant: see db_query(). */
+static int64_t number_of(struct history *history, const char *sql)
+{
+	int64_t number = -1;
+
+	assert_int_equal(db_number(history->db, sql, DB_NO_NUMBERS, &number), 0);
+	return number;
 }
 
 /* Kinds go some time after all that has them, and not while something has them. */
@@ -119,12 +121,12 @@ HISTORY_TEST(test_kinds_retire, 22, .keep_ns = { DAY, DAY, DAY })
 	for (size_t i = 0; i < first->nr_processes; i++)
 		strcpy(first->processes[i].comm, "once");
 	append_must(history, first);
-	assert_int_equal(count_kinds(history, "= 'once'"), 1);
+	assert_int_equal(number_of(history, ONCE), 1);
 	/* Each is an interval of all levels. */
 	for (int i = 0; i < 1200; i++)
 		append_some(history, &host, DAY, 2);
-	assert_int_equal(count_kinds(history, "= 'once'"), 0);
-	assert_int_equal(count_kinds(history, "GLOB 'kind-?'"), 3);
+	assert_int_equal(number_of(history, ONCE), 0);
+	assert_int_equal(number_of(history, KEPT), 3);
 	ask_has(history, 0, 0, 0, timeline, steps[0].sum->nr_processes, 3);
 }
 
@@ -265,11 +267,13 @@ PLACE_TEST(test_clock_set_inside)
 	static const int64_t jumps[] = { DAY, -DAY };
 
 	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++) {
-		struct history *history = open_default(place);
+		__cleanup(history_closep) struct history *history = NULL;
 		struct host host = host_make(19);
-		struct snapshot *interval;
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 		__cleanup(timeline_done) struct timeline timeline = { 0 };
 
+		place_empty(place);
+		history = open_default(place);
 		append_minutes(history, &host, 1, 5);
 		interval = host_pass(&host, MINUTE, 5);
 		interval->end_ns += jumps[i];
@@ -279,9 +283,6 @@ PLACE_TEST(test_clock_set_inside)
 			   jumps[i] < 0 ? NEW_YEAR + MINUTE - DAY : NEW_YEAR, end_ns,
 			   jumps[i] < 0 ? NEW_YEAR + MINUTE : NEW_YEAR + 2 * MINUTE + DAY,
 			   covered_ns, 2 * MINUTE);
-		snapshot_free(interval);
-		history_close(history);
-		place_empty(place);
 	}
 }
 
@@ -297,10 +298,7 @@ static void check_clock_and_retention(const struct place *place, int64_t jump)
 
 	host_begin(&host, history);
 	for (int i = 0; i < 5 * 60; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
-
-		append_must(history, interval);
-		expected_add(&all, interval);
+		append_expected(history, &host, MINUTE, 2, &all);
 		if (i == 2 * 60)
 			host.real_ns += jump;
 	}

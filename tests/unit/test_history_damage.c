@@ -110,7 +110,7 @@ static bool check_bytes(struct sample *sample, const struct bytes *bytes)
 	const struct timespec written[2] = { { WRITTEN / SECOND, 0 }, { WRITTEN / SECOND, 0 } };
 	const struct history_options options = { 0 };
 	struct host later = sample->host;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = NULL;
 	const struct history_question question = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int err, refused;
@@ -135,50 +135,44 @@ static bool check_bytes(struct sample *sample, const struct bytes *bytes)
 	if (aside || later_aside)
 		check_damage(history, later.real_ns - (1 + refused) * MINUTE, refused);
 	assert_null(history_set_aside(history));
-	history_close(history);
 	return aside || later_aside;
 }
 
-TEST(test_truncated)
-{
-	struct sample sample;
+#define SAMPLE_TEST(name, seed) TEST_OF(name, struct sample, sample, sample_done, sample_init, seed)
 
-	sample_init(&sample, 21);
-	assert_false(check_bytes(&sample, &sample.file));
+SAMPLE_TEST(test_truncated, 21)
+{
+	assert_false(check_bytes(sample, &sample->file));
 	/* An empty file is a new one. */
-	for (size_t size = 0; size < sample.file.size; size += size % 4096 < 97 ? 131 : 3811)
-		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.data, size }),
+	for (size_t size = 0; size < sample->file.size; size += size % 4096 < 97 ? 131 : 3811)
+		assert_int_equal(check_bytes(sample, &(struct bytes){ sample->file.data, size }),
 				 size != 0);
-	sample_done(&sample);
 }
 
 /* Damage that SQLite does not see changes a number at most; what it does see is put aside. */
-TEST(test_flipped_bits)
+SAMPLE_TEST(test_flipped_bits, 22)
 {
-	struct sample sample;
 	uint64_t seed = 22;
 	size_t asides = 0;
 
-	sample_init(&sample, 22);
 	for (size_t i = 0; i < 70; i++) {
-		size_t at = random_below(&seed, i % 2 ? sample.file.size : 4096);
+		size_t at = random_below(&seed, i % 2 ? sample->file.size : 4096);
 		uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
 
-		sample.file.data[at] ^= bit;
-		asides += check_bytes(&sample, &sample.file);
-		sample.file.data[at] ^= bit;
+		sample->file.data[at] ^= bit;
+		asides += check_bytes(sample, &sample->file);
+		sample->file.data[at] ^= bit;
 	}
 	assert_in_range(asides, 1, 69);
-	sample_done(&sample);
 }
 
 /* Damage that appears while a file is open that is larger than what is in memory of it. */
 TEST(test_damaged_while_open)
 {
 	const struct history_question minutes = { .step_ns = MINUTE, .by_call = true };
-	struct sample sample = { .host = host_make(23) };
+	struct sample sample __cleanup(sample_done) = { .host = host_make(23) };
 	__cleanup(freep) char *aside = NULL;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = NULL;
 	struct history_size size;
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
@@ -205,8 +199,6 @@ TEST(test_damaged_while_open)
 	assert_all(aside, !history_set_aside(history));
 	ask_has(history, NEW_YEAR, 0, 0, &timeline, steps[0].covered_ns, 5 * MINUTE, nr_gaps, 1);
 	assert_has(&timeline.gaps[0], reason, GAP_DAMAGED, end_ns, NEW_YEAR + 1000 * MINUTE);
-	history_close(history);
-	sample_done(&sample);
 }
 
 /* Appends until it is killed; says how many intervals there were before each. */
@@ -226,8 +218,8 @@ static void write_until_killed(struct sample *sample, int out)
 static void kill_one(uint64_t *seed)
 {
 	uint64_t limit_us = random_below(seed, 40000);
-	struct sample sample = { .host = host_make(25) };
-	struct history *history;
+	struct sample sample __cleanup(sample_done) = { .host = host_make(25) };
+	__cleanup(history_closep) struct history *history = NULL;
 	size_t known = 0;
 	uint8_t number;
 	int ends[2];
@@ -242,8 +234,7 @@ static void kill_one(uint64_t *seed)
 	}
 	close(ends[1]);
 	usleep((useconds_t)limit_us);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	child_kill(child);
 	while (read(ends[0], &number, 1) == 1)
 		known++;
 	close(ends[0]);
@@ -256,8 +247,6 @@ static void kill_one(uint64_t *seed)
 	/* All that was said to be written is there, and nothing is half there. */
 	history = open_default(&sample.place);
 	assert_in_range(check_answer(&sample, history), known, known + 1);
-	history_close(history);
-	place_done(&sample.place);
 }
 
 TEST(test_killed_writer)

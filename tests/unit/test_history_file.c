@@ -62,15 +62,21 @@ PLACE_TEST(test_directory)
 	assert_refused(place->dir, -EINVAL);
 }
 
-static void set_version(const struct place *place, int version)
+static void run_sql(const struct place *place, const char *sql)
 {
 	sqlite3 *handle;
-	char sql[160];
 
 	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
-	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
 	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(handle);
+}
+
+static void set_version(const struct place *place, int version)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+	run_sql(place, sql);
 }
 
 /* A file that a newer program wrote is left alone, by writers and by readers. */
@@ -97,12 +103,8 @@ PLACE_TEST(test_foreign_database)
 	__cleanup(history_closep) struct history *history = NULL;
 	__cleanup(freep) char *aside = NULL;
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	sqlite3 *handle;
 
-	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(handle, "CREATE TABLE thing (a INTEGER)", NULL, NULL, NULL),
-			 SQLITE_OK);
-	sqlite3_close(handle);
+	run_sql(place, "CREATE TABLE thing (a INTEGER)");
 	history = open_with(place, &(struct history_options){ 0 });
 	aside = history_set_aside(history);
 	assert_non_null(aside);
@@ -170,12 +172,11 @@ TEST(test_histogram)
 		/* Cut off anywhere it is another histogram or none, never too much to read. */
 		for (size_t size = 0; size < blob.size; size++) {
 			struct hist part __cleanup(hist_done) = { 0 };
-			uint8_t *bytes = malloc(size + 1);
+			__cleanup(freep) uint8_t *bytes = malloc(size + 1);
 
 			memcpy(bytes, blob.bytes, size);
 			bytes = realloc(bytes, size ?: 1);
 			blob_to_hist(bytes, size, &part);
-			free(bytes);
 		}
 	}
 }
@@ -238,11 +239,10 @@ TEST(test_blobs_refused)
 				 -EUCLEAN);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
-		struct row row;
+		__cleanup(row_done) struct row row;
 
 		row_init(&row);
 		assert_int_equal(blob_to_errnos(errnos[i].bytes, errnos[i].size, &row), -EUCLEAN);
-		row_done(&row);
 	}
 }
 
@@ -308,7 +308,7 @@ static int disk_tear_down(void **state)
 TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct history_options options = { 0 };
-	struct history *history = open_default(place);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(61);
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	unsigned int at = 0, refused = 0;
@@ -336,7 +336,6 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	history = open_default(place);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline_calls(&timeline), calls);
-	history_close(history);
 }
 
 /* A loss stays a gap, also when the disk was full as the file was set aside. */
@@ -374,15 +373,6 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 
 /* --- what is in the file ----------------------------------------------------------------------- */
 
-static void run_sql(const struct place *place, const char *sql)
-{
-	sqlite3 *handle;
-
-	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(handle);
-}
-
 /* A check of the file reads all of it. */
 static int count_check(unsigned int event, void *closure, void *statement, void *sql)
 {
@@ -401,7 +391,7 @@ static int count_check(unsigned int event, void *closure, void *statement, void 
 PLACE_TEST(test_odd_bytes)
 {
 	const struct history_question question = { 0 };
-	struct history *history = open_default(place);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(63);
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int checks = 0;
@@ -424,7 +414,6 @@ PLACE_TEST(test_odd_bytes)
 	}
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_has(history, 0, 0, 0, &timeline, steps[0].covered_ns, MINUTE);
-	history_close(history);
 }
 
 /* No file is set aside for a question that it cannot answer. */
@@ -445,22 +434,19 @@ static void assert_unanswered(const struct place *place, const char *sql)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
 }
 
-PLACE_TEST(test_no_table)
+PLACE_TEST(test_no_table_or_no_name_of_a_process)
 {
 	assert_unanswered(place, "DROP TABLE loss");
-}
-
-PLACE_TEST(test_no_name_of_a_process)
-{
+	place_empty(place);
 	assert_unanswered(place, "PRAGMA foreign_keys = OFF; DELETE FROM kind");
 }
 
 /* A damaged file that a killed daemon has left, with a log: neither is written to. */
 PLACE_TEST(test_the_log_of_a_damaged_file)
 {
-	struct history *history = open_default(place);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(64);
-	struct bytes file, log;
+	__cleanup(bytes_done) struct bytes file = { 0 }, log = { 0 };
 	__cleanup(freep) char *aside = NULL;
 	char path[400];
 
@@ -482,9 +468,6 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	must_be(aside, &file);
 	snprintf(path, sizeof(path), "%s-wal", aside);
 	must_be(path, &log);
-	history_close(history);
-	bytes_done(&file);
-	bytes_done(&log);
 }
 
 /* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */

@@ -119,8 +119,8 @@ static bool stumble_by_one_clock(struct host *host)
 static void check_sequence(uint64_t seed)
 {
 	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
-	struct place place;
-	struct history *history;
+	struct place place __cleanup(place_done);
+	__cleanup(history_closep) struct history *history = NULL;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
 	__cleanup(timeline_done) struct timeline whole = { 0 };
@@ -143,8 +143,6 @@ static void check_sequence(uint64_t seed)
 	/* A kind that was asked for, but not written, would be missed here. */
 	ask_must(history, 0, 0, 0, &whole);
 	expected_check(&all, &whole);
-	history_close(history);
-	place_done(&place);
 }
 
 TEST(test_tail_is_as_if_appended)
@@ -422,8 +420,8 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	static const int64_t steps_ns[] = { MINUTE,   10 * MINUTE,    HOUR,
 					    2 * HOUR, 7 * MINUTE + 1, 61 * MINUTE };
 	struct ledger ledger = { 0 };
-	struct place place;
-	struct history *history;
+	struct place place __cleanup(place_done);
+	__cleanup(history_closep) struct history *history = NULL;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
 	__cleanup(timeline_done) struct timeline whole = { 0 };
@@ -445,8 +443,6 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	history = open_default(&place);
 	ask_must(history, 0, 0, 0, &whole);
 	assert_partitions(history, &whole, seed);
-	history_close(history);
-	place_done(&place);
 }
 
 TEST(test_partitions)

@@ -9,11 +9,10 @@
 static int ask_url(struct ipc_fixture *fixture, const char *method, struct ipc_url *url,
 		   struct ipc_reply *reply)
 {
-	struct ipc_child child = child_start(fixture);
-	int err = ipc_call(fixture->path, method, url, NULL, reply, &d);
+	struct ipc_child child __cleanup(child_end) = child_start(fixture);
 
-	child_end(&child);
-	return err;
+	(void)child;
+	return ipc_call(fixture->path, method, url, NULL, reply, &d);
 }
 
 /* Asks without starting a server of ours. */
@@ -119,7 +118,7 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 /* There is room for one answer at a time, but all get theirs in the end. */
 FOLDER_TEST(test_crowd)
 {
-	struct ipc_child child;
+	struct ipc_child child __cleanup(child_end);
 	pid_t customers[50];
 
 	server_start(fixture,
@@ -129,7 +128,6 @@ FOLDER_TEST(test_crowd)
 		customers[i] = customer_start(fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
 		child_must_end(customers[i]);
-	child_end(&child);
 }
 
 static void alarm_take(int number)
@@ -143,7 +141,7 @@ FOLDER_TEST(test_interrupted)
 	const struct sigaction action = { .sa_handler = alarm_take };
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
 	struct ipc_url url;
-	struct ipc_reply reply = { 0 };
+	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	struct sigaction before;
 	struct ipc_child child;
 	int err;
@@ -161,7 +159,6 @@ FOLDER_TEST(test_interrupted)
 	if (err)
 		fail_msg("%s", d.text);
 	assert_string_equal(reply.body, "GET /work");
-	ipc_reply_done(&reply);
 }
 
 /* A daemon takes what is not too long, and is not asked the rest. */

@@ -133,8 +133,7 @@ OPTIONS_TEST(test_slow_readers, .max_pending_bytes = CROWD * (256UL << 10),
 	assert_served(fixture);
 	crowd_close(fds, CROWD);
 	clients_wait(fixture, 0);
-	assert_counted(fixture, pending_bytes, 0);
-	assert_counted(fixture, refused, 0);
+	assert_counted(fixture, pending_bytes, 0, refused, 0);
 }
 
 /* Neither half a request nor half an answer is waited for longer than that, and the share of work. */

@@ -21,10 +21,7 @@ SERVER_TEST(test_answer)
 		   strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"),
 		   strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"),
 		   strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
-	assert_counted(fixture, requests, 1);
-	assert_counted(fixture, malformed, 0);
-	assert_counted(fixture, refused, 0);
-	assert_counted(fixture, pending_bytes, 0);
+	assert_counted(fixture, requests, 1, malformed, 0, refused, 0, pending_bytes, 0);
 }
 
 SERVER_TEST(test_methods)

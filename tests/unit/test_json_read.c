@@ -111,7 +111,7 @@ static struct snapshot *snapshot_of_all_fields(void)
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
 	snapshot->caller_pidns = true;
-	snapshot->slower_than_ns = 10;
+	snapshot->slower_than_ns = 10, snapshot->user_includes_calls = true;
 	snapshot->threads_unknown = 2;
 	snapshot->start_ns = -1500000000;
 	names_add(&snapshot->users, &snapshot->nr_users, 5, "us\"er\x80");
@@ -339,7 +339,7 @@ TEST(test_random_names)
 	for (int i = 0; i < 2000; i++) {
 		struct builder *builder = builder_make();
 		char comm[PROCESS_COMM_SIZE] = "";
-		struct snapshot *snapshot;
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		size_t used = 0;
 
 		for (size_t j = 0; j < 16; j++) {
@@ -359,7 +359,6 @@ TEST(test_random_names)
 
 			assert_string_equal(text, again);
 		}
-		snapshot_free(snapshot);
 	}
 }
 
@@ -391,11 +390,10 @@ SNAPSHOT_TEST(test_truncated, scenario_untimed(ABI_OF_TESTS))
 
 static void assert_json_refused(const json_t *whole)
 {
-	char *text = json_dumps(whole, JSON_COMPACT);
+	__cleanup(freep) char *text = json_dumps(whole, JSON_COMPACT);
 
 	assert_non_null(text);
 	assert_refused(text, strlen(text));
-	free(text);
 }
 
 /* It may be taken, but only whole. */
@@ -486,7 +484,7 @@ static void damage_below(const json_t *whole, json_t *at)
 
 SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 {
-	struct stack_table *table = stack_table_make();
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
 	__cleanup(freep) char *text = NULL;
@@ -500,7 +498,6 @@ SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 	text = render(report_json, snapshot);
 	json = json_parse(text);
 	damage_below(json, json);
-	stack_table_free(table);
 }
 
 /* Puts one thing of a report in place of another. */
@@ -591,17 +588,15 @@ SNAPSHOT_TEST(test_values, scenario_ordinary(ABI_X86_64))
 	check_changes(snapshot, damaged, ARRAY_SIZE(damaged));
 }
 
-TEST(test_stack_values)
+STACKS_TEST(test_stack_values, scenario_stacks())
 {
 	static const struct change list[] = {
 		{ "\"end\":\"complete\"", "\"end\":\"done\"", "end is none" },
 		{ "\"offset\":", "\"offset\":\"x\",\"o\":", "offset is not" },
 		{ "\"max_ns\":", "\"max_ns\":-5,\"x\":", "max_ns is below 0" },
 	};
-	struct stacked stacked = scenario_stacks();
 
-	check_changes(stacked.snapshot, list, ARRAY_SIZE(list));
-	stacked_done(&stacked);
+	check_changes(snapshot, list, ARRAY_SIZE(list));
 }
 
 TEST(test_not_json)

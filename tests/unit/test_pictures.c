@@ -128,7 +128,7 @@ static void flame_check(const struct snapshot *snapshot, enum stack_weight weigh
 	xml_check(picture);
 }
 
-STACKS_TEST(test_golden)
+STACKS_TEST(test_golden, scenario_stacks())
 {
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 
@@ -139,14 +139,13 @@ STACKS_TEST(test_golden)
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
-TEST(test_hostile)
+STACKS_TEST(test_hostile, scenario_stacks_hostile())
 {
-	__cleanup(stacked_done) struct stacked hostile = scenario_stacks_hostile();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
-	flame_check(hostile.snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
-	text = render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
+	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
+	text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
 	other = render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
 	assert_int_equal(count_of(text, "<script"), 1);
 	assert_int_equal(count_of(text, "]]>"), 1);
@@ -154,7 +153,7 @@ TEST(test_hostile)
 }
 
 /* Nothing is loaded; the names of two formats are the only addresses. */
-STACKS_TEST(test_self_contained)
+STACKS_TEST(test_self_contained, scenario_stacks())
 {
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
@@ -223,13 +222,12 @@ TEST(test_sums)
 }
 
 /* A box that is too narrow is left out, and still counted below. */
-TEST(test_narrow)
+STACKS_TEST(test_narrow, scenario_stacks_many())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
 
-	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
-	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
+	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
+	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
 	boxes_check(&wide);
 	assert_true(wide.nr_boxes < all.nr_boxes);
 	assert_int_equal(wide.boxes[0].weight, all.boxes[0].weight);
@@ -240,13 +238,12 @@ TEST(test_narrow)
 }
 
 /* The largest modules get the colours, as many as there are. */
-TEST(test_modules)
+STACKS_TEST(test_modules, scenario_stacks_many())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	size_t others = 0;
 
-	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
 		const struct flame_box *box = &flame.boxes[i];
@@ -260,13 +257,11 @@ TEST(test_modules)
 }
 
 /* A picture of many stacks, for the readers; well-formed, too. */
-TEST(test_many)
+STACKS_TEST(test_many, scenario_stacks_many())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(freep) char *calls =
-		flame_render(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_many_calls");
-	__cleanup(freep) char *time =
-		flame_render(stacked.snapshot, STACK_WEIGHT_TIME, "flame_many_time");
+		flame_render(snapshot, STACK_WEIGHT_CALLS, "flame_many_calls");
+	__cleanup(freep) char *time = flame_render(snapshot, STACK_WEIGHT_TIME, "flame_many_time");
 	__cleanup(freep) char *picture = picture_of(calls);
 
 	xml_check(picture);
@@ -275,7 +270,7 @@ TEST(test_many)
 
 /* --- folded stacks ------------------------------------------------------------------------------- */
 
-STACKS_TEST(test_folded)
+STACKS_TEST(test_folded, scenario_stacks())
 {
 	__cleanup(freep) char *calls = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
@@ -326,7 +321,7 @@ static void sums_check(const struct snapshot *snapshot)
 	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), sum.wall_ns);
 }
 
-STACKS_TEST(test_folded_sums)
+STACKS_TEST(test_folded_sums, scenario_stacks())
 {
 	sums_check(snapshot);
 	/* Without any stack all calls are of others. */
@@ -334,12 +329,11 @@ STACKS_TEST(test_folded_sums)
 	sums_check(snapshot);
 }
 
-TEST(test_folded_hostile)
+STACKS_TEST(test_folded_hostile, scenario_stacks_hostile())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
 
-	sums_check(stacked.snapshot);
+	sums_check(snapshot);
 	sample_write("hostile.folded", text, strlen(text));
 	golden_check("folded_hostile", text);
 	/* Blanks beyond ASCII. */

@@ -214,7 +214,7 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 		   sums[3], sum.errors);
 }
 
-STACKS_TEST(test_golden)
+STACKS_TEST(test_golden, scenario_stacks())
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();

@@ -77,10 +77,14 @@ static void *task_run(void *closure)
 }
 
 /* Its call is that of the last slot in its list: whoever reads the others first takes a while. */
-static void task_make(struct task *task)
+static void task_make(struct task *task, struct collector *collector)
 {
 	slots = calloc(NR_SLOTS + 1, sizeof(*slots));
 	*task = (struct task){ .done = false };
+	*collector = (struct collector){ .skel = NULL };
+	collector->tables.arrays[TABLE_LINES] = (struct map_array *)lines;
+	collector->tables.arrays[TABLE_TASKS] = (struct map_array *)task->records;
+	collector->tables.arrays[TABLE_SLOTS] = (struct map_array *)slots;
 	task->records[1] = (struct task_record){ .state = RECORD_LIVE,
 						 .pid = 7,
 						 .tid = 7,
@@ -107,16 +111,13 @@ static struct snapshot *task_read(const struct collector *collector)
 /* A call that began at i is in flight only while exactly those before it have ended. */
 TEST(test_never_in_flight_and_ended)
 {
-	struct collector collector = { .skel = NULL };
+	struct collector collector;
 	uint64_t flying = 0, wrong = 0;
 	struct task task;
 	pthread_t thread;
 
-	task_make(&task);
+	task_make(&task, &collector);
 	slots[1].lines[0] = 1;
-	collector.tables.arrays[TABLE_LINES] = (struct map_array *)lines;
-	collector.tables.arrays[TABLE_TASKS] = (struct map_array *)task.records;
-	collector.tables.arrays[TABLE_SLOTS] = (struct map_array *)slots;
 	assert_int_equal(pthread_create(&thread, NULL, task_run, &task), 0);
 	for (int i = 0; i < READINGS; i++) {
 		struct snapshot *snapshot __cleanup(snapshot_freep) = task_read(&collector);
@@ -134,6 +135,26 @@ TEST(test_never_in_flight_and_ended)
 	assert_int_equal(wrong, 0);
 	/* A call lasts far longer than it takes to find its row. */
 	assert_true(flying > READINGS / 10);
+}
+
+/* The CPU of a task may be taken away in the middle of its stores: its row must not vanish meanwhile. */
+TEST(test_a_row_whose_task_stands_still)
+{
+	struct collector collector;
+	struct reading reading = { .builder = builder_make(), .now_ns = 1 };
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct task task;
+
+	task_make(&task, &collector);
+	slots[5].calls = slots[5].untimed = 30;
+	slots[5].settled = 29;
+	slots[5].off_ns = 7;
+	assert_int_equal(record_read(&collector, 1, &reading), 0);
+	snapshot = snapshot_take(reading.builder);
+	free(slots);
+	assert_int_equal(reading.torn_rows, 1);
+	assert_int_equal(snapshot->nr_rows, NR_SLOTS - 1);
+	assert_has(snapshot->rows[3], nr, 5, calls, 30, wall_ns, 7);
 }
 
 /* 1,024 CPUs have a set each, and those of another ABI are behind them: all are in the sums, and once. */

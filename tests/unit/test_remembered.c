@@ -204,11 +204,10 @@ TEST_WITH(test_many, void *unused, users_forget, NULL)
 
 static int64_t number_of(struct odd_values *odd, uint32_t uid, enum syscall_abi abi, int64_t nr)
 {
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init_for(&row, 100, abi, nr);
 	odd_values_apply(odd, uid, &row);
-	row_done(&row);
 	return row.nr;
 }
 

@@ -56,11 +56,10 @@ TEST(test_any_order)
 	assert_sorted(first);
 	assert_in_range(first->nr_rows, 20, 4 * 2 * 5);
 	for (size_t i = 0; i < first->nr_rows; i++) {
-		struct row expected;
+		__cleanup(row_done) struct row expected;
 
 		row_sum(rows, NR_ROWS, first->rows[i], &expected);
 		assert_row_equal(first->rows[i], &expected);
-		row_done(&expected);
 		sum += first->rows[i]->calls;
 	}
 	assert_int_equal(sum, calls);

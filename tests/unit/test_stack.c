@@ -159,7 +159,7 @@ TEST(test_row_merge_subtract)
 TEST(test_row_copy)
 {
 	uint64_t seed = 23, calls;
-	struct row a, b;
+	__cleanup(row_done) struct row a, b;
 
 	row_init_stacks(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
@@ -168,12 +168,10 @@ TEST(test_row_copy)
 	calls = b.stacks[0].calls;
 	a.stacks[0].calls++;
 	assert_int_equal(b.stacks[0].calls, calls);
-	row_done(&a);
-	row_done(&b);
 }
 
 /* On their way through builder, groups and snapshot nothing is lost. */
-STACKS_TEST(test_grouped)
+STACKS_TEST(test_grouped, scenario_stacks())
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t calls = 0, of_stacks = 0;
@@ -192,7 +190,7 @@ STACKS_TEST(test_grouped)
 /* A name that is found later is shown in place of the address. */
 TEST(test_put)
 {
-	struct stack_table *table __cleanup(stack_table_freep) = NULL;
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 	struct stack_frame frames[] = { { .module = "a", .offset = 7 },
 					{ .symbol = "inner" },
 					{ .symbol = "outer" } };
@@ -200,7 +198,6 @@ TEST(test_put)
 	const struct stack *found;
 	char inner[] = "inner";
 
-	assert_int_equal(stack_table_new(&table), 0);
 	assert_null(stack_table_string(table, inner));
 	assert_int_equal(stack_table_intern(table, "a", &frames[0].module), 0);
 	assert_int_equal(stack_table_intern(table, inner, &frames[1].symbol), 0);
@@ -224,7 +221,7 @@ TEST(test_put)
 
 /* --- reports ------------------------------------------------------------------------------------- */
 
-STACKS_TEST(test_golden)
+STACKS_TEST(test_golden, scenario_stacks())
 {
 	static const struct {
 		const char *golden;
@@ -247,20 +244,18 @@ STACKS_TEST(test_golden)
 }
 
 /* Names cannot act on the screen, nor begin a line. */
-TEST(test_hostile)
+STACKS_TEST(test_hostile, scenario_stacks_hostile())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	const struct table_options options = { .keys = GROUP_COMM };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text =
-		render(report_stacks, stacked.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text = render(report_stacks, snapshot, &options, &stack_options);
 
 	golden_check("stacks_hostile", text);
 	for (const char *at = text; *at; at++)
 		assert_true((unsigned char)*at >= ' ' || *at == '\n');
 }
 
-STACKS_TEST(test_no_runq)
+STACKS_TEST(test_no_runq, scenario_stacks())
 {
 	const struct stack_options stack_options = { .weight = STACK_WEIGHT_TIME };
 	__cleanup(freep) char *text = NULL;
@@ -272,7 +267,7 @@ STACKS_TEST(test_no_runq)
 				"cpu 2.000 ms\n"));
 }
 
-STACKS_TEST(test_nothing)
+STACKS_TEST(test_nothing, scenario_stacks())
 {
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 	const struct stack_options stack_options = { 0 };
@@ -303,7 +298,7 @@ static uint64_t counts_sum(const char *text)
 }
 
 /* The counts add up to those of the table, whatever is cut. */
-STACKS_TEST(test_sums)
+STACKS_TEST(test_sums, scenario_stacks())
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM, GROUP_PID | GROUP_SYSCALL };
 
@@ -329,7 +324,7 @@ static json_t *stacks_json(const struct snapshot *snapshot)
 }
 
 /* Each row's stacks add up to the row, in every number. */
-STACKS_TEST(test_json_sums)
+STACKS_TEST(test_json_sums, scenario_stacks())
 {
 	static const char *const keys[] = { "calls", "errors", "wall_ns", "cpu_ns", "sleep_ns" };
 	json_t *json = stacks_json(snapshot), *row, *stack;
@@ -367,9 +362,9 @@ static const json_t *stack_ending(const json_t *json, const char *end)
 	return NULL;
 }
 
-STACKS_TEST(test_json_stack)
+STACKS_TEST(test_json_stack, scenario_stacks())
 {
-	json_t *json = stacks_json(snapshot);
+	json_auto_t *json = stacks_json(snapshot), *without = NULL;
 	const json_t *stack = stack_ending(json, "no_frame_pointer");
 
 	assert_true(json_is_null(json_at(stack, "frames/0/module")));
@@ -384,17 +379,14 @@ STACKS_TEST(test_json_stack)
 	assert_true(json_is_null(json_at(stack, "wall_ns")));
 	assert_int_equal(json_number(stack, "calls"), 4);
 	assert_int_equal(json_array_size(json_at(stack_ending(json, "complete"), "frames")), 6);
-	json_decref(json);
 	snapshot->stacks = NULL;
-	json = stacks_json(snapshot);
-	assert_null(json_at(json, "rows/0/stacks"));
-	json_decref(json);
+	without = stacks_json(snapshot);
+	assert_null(json_at(without, "rows/0/stacks"));
 }
 
-TEST(test_json_hostile)
+STACKS_TEST(test_json_hostile, scenario_stacks_hostile())
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	json_auto_t *json = stacks_json(stacked.snapshot);
+	json_auto_t *json = stacks_json(snapshot);
 
 	assert_string_equal(json_text(json, "rows/1/stacks/0/frames/0/symbol"), "one\ntwo 7\r\n8");
 }

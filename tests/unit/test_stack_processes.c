@@ -22,27 +22,23 @@ static struct process_id own_id(void)
 	return id;
 }
 
-static void write_map(const char *mode, const char *format, ...)
+static const char *map_path(void)
 {
-	char path[64];
-	va_list arguments;
-	FILE *file;
+	static char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	file = fopen(path, mode);
+	return path;
+}
+
+static void write_map(const char *mode, const char *format, ...)
+{
+	va_list arguments;
+	FILE *file __cleanup(fclosep) = fopen(map_path(), mode);
+
 	assert_non_null(file);
 	va_start(arguments, format);
 	vfprintf(file, format, arguments);
 	va_end(arguments);
-	fclose(file);
-}
-
-static void remove_map(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	unlink(path);
 }
 
 SERVICE_TEST(test_jit, 0, NULL)
@@ -73,7 +69,7 @@ SERVICE_TEST(test_jit, 0, NULL)
 	/* Places of a process are gone with their stacks; the names stay in the table, and are counted. */
 	assert_int_equal(counts_of(s).places, 0);
 	assert_true(counts_of(s).bytes >= strlen("first") + strlen("second") + strlen("[jit]"));
-	remove_map();
+	unlink(map_path());
 	munmap(code, 8192);
 }
 
@@ -195,14 +191,12 @@ SERVICE_TEST(test_a_large_map, 0, NULL)
 	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t frame = FRAME_RAW | FRAME_OF_NO_FILE | ((uintptr_t)code + 0x20);
 	const struct stack *stack;
-	char path[64];
 
 	write_map("w", "%lx 100 first\n", (unsigned long)(uintptr_t)code);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	assert_int_equal(truncate(path, MAX_PERF_MAP_BYTES + 1), 0);
+	assert_int_equal(truncate(map_path(), MAX_PERF_MAP_BYTES + 1), 0);
 	stack = add_of(s, &self, &frame, 1);
 	settle(s);
-	remove_map();
+	unlink(map_path());
 	assert_frame(&stack->frames[0], NULL, NULL, (uintptr_t)code + 0x20);
 	assert_int_equal(counts_of(s).failed, 1);
 	munmap(code, 4096);

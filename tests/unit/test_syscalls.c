@@ -382,58 +382,47 @@ static void matches(const struct syscall_set *set, char *buf)
 	*buf = '\0';
 }
 
-static const struct text_pair lists[] = {
-	{ "read", "rRA" },
-	{ "read,write", "rwRA" },
-	{ "read write", "rwRA" },
-	{ "read, write", "rwRA" },
-	{ " read ,\twrite ", "rwRA" },
-	{ "read,read", "rRA" },
-	{ "waitpid", "" },
-	{ "cacheflush", "f" },
-	{ "all", "rwospREAfxy" },
-	{ "!all", "" },
-	{ "!read,write", "ospEfxy" },
-	{ "!read,!write", "ospEfxy" },
-	{ "! read, write", "ospEfxy" },
-	{ "!%io", "ospEfxy" },
-	{ "%file", "o" },
-	{ "%desc", "rwosRA" },
-	{ "%desc,!read", "wos" },
-	{ "%desc !read", "wos" },
-	{ "%desc,!%network,!%file", "rwRA" },
-	{ "%desc,!%io,read", "rosRA" },
-	{ "read,!read", "" },
-	{ "read,!read,read", "rRA" },
-	{ "all,!%desc", "pEfxy" },
-	{ "all,!%desc,write", "wpEfxy" },
-	{ "%process", "E" },
-	{ "0", "r" },
-	{ "1", "wE" },
-	{ "0x1", "wE" },
-	{ "0001", "wE" },
-	{ "1,!exit", "w" },
-	{ "1000", "x" },
-	{ "syscall_0x3e8", "x" },
-	{ "syscall_0xffffffff", "y" },
-	{ "4294967295", "y" },
-	{ "syscall_0x0", "r" },
-	{ "983042", "f" },
-	{ "!syscall_0x3e8", "rwospREAfy" },
+/* The outcome of some lists, which all of them have. */
+struct outcome {
+	const char *expected, *lists[8];
+};
+
+static const struct outcome lists[] = {
+	{ "rRA", { "read", "read,read", "read,!read,read" } },
+	{ "rwRA", { "read,write", "read write", "read, write", " read ,\twrite " } },
+	{ "", { "waitpid", "!all", "read,!read" } },
+	{ "f", { "cacheflush", "983042" } },
+	{ "rwospREAfxy", { "all" } },
+	{ "ospEfxy", { "!read,write", "!read,!write", "! read, write", "!%io" } },
+	{ "o", { "%file" } },
+	{ "rwosRA", { "%desc" } },
+	{ "wos", { "%desc,!read", "%desc !read" } },
+	{ "rwRA", { "%desc,!%network,!%file" } },
+	{ "rosRA", { "%desc,!%io,read" } },
+	{ "pEfxy", { "all,!%desc" } },
+	{ "wpEfxy", { "all,!%desc,write" } },
+	{ "E", { "%process" } },
+	{ "r", { "0", "syscall_0x0" } },
+	{ "wE", { "1", "0x1", "0001" } },
+	{ "w", { "1,!exit" } },
+	{ "x", { "1000", "syscall_0x3e8" } },
+	{ "y", { "syscall_0xffffffff", "4294967295" } },
+	{ "rwospREAfy", { "!syscall_0x3e8" } },
 };
 
 TEST(test_lists)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
-		char buf[ARRAY_SIZE(probes) + 1];
-		struct diag d = { .text = "" };
+		for (const char *const *list = lists[i].lists; *list; list++) {
+			__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
+			char buf[ARRAY_SIZE(probes) + 1];
 
-		if (syscall_set_parse(lists[i].given, &set, &d))
-			fail_msg("\"%s\": %s", lists[i].given, d.text);
-		matches(set, buf);
-		if (strcmp(buf, lists[i].expected))
-			fail_msg("\"%s\" has %s, not %s", lists[i].given, buf, lists[i].expected);
+			if (syscall_set_parse(*list, &set, &d))
+				fail_msg("\"%s\": %s", *list, d.text);
+			matches(set, buf);
+			if (strcmp(buf, lists[i].expected))
+				fail_msg("\"%s\" has %s, not %s", *list, buf, lists[i].expected);
+		}
 	}
 }
 
@@ -450,44 +439,36 @@ TEST(test_printed_names_parse)
 	}
 }
 
-static const struct text_pair bad_lists[] = {
-	{ "opnat", "no system call or class named \"opnat\"; did you mean \"openat\"?" },
-	{ "read,wriet", "no system call or class named \"wriet\"; did you mean \"write\"?" },
-	{ "!raed", "no system call or class named \"raed\"; did you mean \"read\"?" },
-	{ "read,!raed", "no system call or class named \"raed\"; did you mean \"read\"?" },
-	{ "xyzzy", "no system call or class named \"xyzzy\"" },
-	{ "file", "no system call named \"file\"; did you mean the class \"%file\"?" },
-	{ "%fil", "no class named \"fil\"; the classes are %file %desc %network %memory %process "
-		  "%signal %ipc %io %creds %clock %stat %lstat %fstat %statfs %fstatfs" },
-	{ "", "needs a list of system calls, such as read,write" },
-	{ " ", "needs a list of system calls, such as read,write" },
-	{ ",", "needs a list of system calls, such as read,write" },
-	{ ",,,,,,", "needs a list of system calls, such as read,write" },
-	{ "!", "needs a list of system calls, such as read,write" },
-	{ "! ", "needs a list of system calls, such as read,write" },
-	{ "!,", "needs a list of system calls, such as read,write" },
-	{ "!!", "a \"!\" needs a system call right after it" },
-	{ "! !read", "a \"!\" needs a system call right after it" },
-	{ "!!read", "a \"!\" needs a system call right after it" },
-	{ "read,!!write", "a \"!\" needs a system call right after it" },
-	{ "read,!", "a \"!\" needs a system call right after it" },
-	{ "read,! write", "a \"!\" needs a system call right after it" },
-	{ "read,", "a comma needs a system call on both sides" },
-	{ ",read", "a comma needs a system call on both sides" },
-	{ "read,,write", "a comma needs a system call on both sides" },
-	{ "read, ,write", "a comma needs a system call on both sides" },
+static const struct outcome bad_lists[] = {
+	{ "no system call or class named \"opnat\"; did you mean \"openat\"?", { "opnat" } },
+	{ "no system call or class named \"wriet\"; did you mean \"write\"?", { "read,wriet" } },
+	{ "no system call or class named \"raed\"; did you mean \"read\"?",
+	  { "!raed", "read,!raed" } },
+	{ "no system call or class named \"xyzzy\"", { "xyzzy" } },
+	{ "no system call named \"file\"; did you mean the class \"%file\"?", { "file" } },
+	{ "no class named \"fil\"; the classes are %file %desc %network %memory %process "
+	  "%signal %ipc %io %creds %clock %stat %lstat %fstat %statfs %fstatfs",
+	  { "%fil" } },
+	{ "needs a list of system calls, such as read,write",
+	  { "", " ", ",", ",,,,,,", "!", "! ", "!," } },
+	{ "a \"!\" needs a system call right after it",
+	  { "!!", "! !read", "!!read", "read,!!write", "read,!", "read,! write" } },
+	{ "a comma needs a system call on both sides",
+	  { "read,", ",read", "read,,write", "read, ,write" } },
 };
 
 TEST(test_messages)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lists); i++) {
-		struct syscall_set *set = (void *)1;
-		struct diag d = { .text = "" };
+		for (const char *const *list = bad_lists[i].lists; *list; list++) {
+			struct syscall_set *set = (void *)1;
 
-		assert_int_equal(syscall_set_parse(bad_lists[i].given, &set, &d), -EINVAL);
-		assert_ptr_equal(set, (void *)1);
-		assert_int_equal(d.kind, DIAG_USAGE);
-		assert_string_equal(d.text, bad_lists[i].expected);
+			d = (struct diag){ .text = "" };
+			assert_int_equal(syscall_set_parse(*list, &set, &d), -EINVAL);
+			assert_ptr_equal(set, (void *)1);
+			assert_int_equal(d.kind, DIAG_USAGE);
+			assert_string_equal(d.text, bad_lists[i].expected);
+		}
 	}
 }
 

@@ -431,24 +431,22 @@ TEST(test_truss_name_column)
 /* Times are cut, not rounded, and have no leading zero. */
 TEST(test_seconds)
 {
-	static const struct {
-		uint64_t ns;
-		const char *line;
-	} times[] = {
-		{ 0, "\nread                     .000       1\n" },
-		{ 999999, "\nread                     .000       1\n" },
-		{ 1000000, "\nread                     .001       1\n" },
-		{ 999999999, "\nread                     .999       1\n" },
-		{ 1000000000, "\nread                    1.000       1\n" },
-		{ 10010999999, "\nread                   10.010       1\n" },
-		{ 99999999999999, "\nread                99999.999       1\n" },
-		{ 100000000000000, "\nread                100000.000       1\n" },
+	static const struct text_number times[] = {
+		{ "\nread                     .000       1\n", 0 },
+		{ "\nread                     .000       1\n", 999999 },
+		{ "\nread                     .001       1\n", 1000000 },
+		{ "\nread                     .999       1\n", 999999999 },
+		{ "\nread                    1.000       1\n", 1000000000 },
+		{ "\nread                   10.010       1\n", 10010999999 },
+		{ "\nread                99999.999       1\n", 99999999999999 },
+		{ "\nread                100000.000       1\n", 100000000000000 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		__cleanup(freep) char *text = render_one(ABI_OF_TESTS, "read", times[i].ns);
+		__cleanup(freep) char *text =
+			render_one(ABI_OF_TESTS, "read", (uint64_t)times[i].number);
 
-		if (!strstr(text, times[i].line))
-			fail_msg("no line%s in%s", times[i].line, text);
+		if (!strstr(text, times[i].text))
+			fail_msg("no line%s in%s", times[i].text, text);
 	}
 }

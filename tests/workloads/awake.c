@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * awake WHERE: says ready and then runs on. In user mode ("user") or in a call that takes seconds
- * of CPU time ("readv") until SIGUSR1, whose return is its next call; or inside one long call
- * ("kernel").
+ * awake WHERE: says ready and runs on until SIGUSR1, whose return is its next call: in user mode ("user"), in
+ * a call that takes seconds of CPU time ("readv"), or first in a shorter one ("kernel").
  */
 #include <sys/uio.h>
 
@@ -36,9 +35,8 @@ int main(int argc, char **argv)
 		table_add(SYS_getrandom, raw_call(SYS_getrandom, buf, sizeof(buf), 0), END_UNTIMED);
 	else if (!strcmp(argv[1], "readv"))
 		table_add(SYS_readv, raw_call(SYS_readv, fd, iov, PARTS), END_UNTIMED);
-	else
-		while (!signalled)
-			;
+	while (strcmp(argv[1], "readv") && !signalled)
+		;
 	repeat_call(31, SYS_getppid, 0);
 	table_finish(0);
 }

@@ -8,7 +8,6 @@
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
-#define PR_SYS_DISPATCH_OFF          0
 #define PR_SYS_DISPATCH_ON           1
 #endif
 

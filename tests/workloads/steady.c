@@ -18,19 +18,15 @@ static int run(void *arg)
 	counted_exit(SYS_exit, 0);
 }
 
-static void child(void)
-{
-	repeat_call(calls, SYS_getgid, 0);
-	repeat_call(1, SYS_dup, -1);
-	counted_exit(SYS_exit_group, 0);
-}
-
 static void round_of_work(struct thread *thread)
 {
 	int pid = counted_fork();
 
-	if (!pid)
-		child();
+	if (!pid) {
+		repeat_call(calls, SYS_getgid, 0);
+		repeat_call(1, SYS_dup, -1);
+		counted_exit(SYS_exit_group, 0);
+	}
 	thread_join(thread);
 	table_add(SYS_clone, 1, END_OK);
 	thread_start(thread, 0, run);

@@ -4,7 +4,7 @@
  * made after it. Each makes CALLS good calls and an eleventh of that bad ones.
  *
  * threads new: makes threads without a pause, some that end at once and some that stay, until the test
- * says go: whoever attaches must find each of them. Then every thread that stayed makes its calls.
+ * says go and more than ten stay: whoever attaches must find each of them. Then these make their calls.
  *
  * threads alike NUMBER CALLS: all of them exist before counting. Then each makes ten different
  * calls, one of them CALLS times.
@@ -68,6 +68,8 @@ static void make_new(void)
 	calls = 101;
 	thread_start(&maker, 0, run_maker);
 	table_barrier();
+	while (__atomic_load_n(&nr_staying, __ATOMIC_RELAXED) <= 10)
+		;
 	stop = true;
 	thread_join(&maker);
 	release();
