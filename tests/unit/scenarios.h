@@ -69,20 +69,22 @@ static inline void calls_read(struct builder *builder, uint32_t pid, enum syscal
 	}
 }
 
-static inline void scenario_two_processes(struct builder *builder)
+static inline struct builder *scenario_two_processes(void)
 {
+	struct builder *builder = builder_make();
+
 	builder_take_process(builder, 1234, "worker", 6, 1250 * MSEC);
 	builder_take_process(builder, 5678, "nginx", 5, 750 * MSEC);
+	return builder;
 }
 
 /* Two processes: errors, blank where there are none; less and more than a second; no_return. */
 static inline struct snapshot *scenario_ordinary(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 	struct snapshot *snapshot;
 	struct row row;
 
-	scenario_two_processes(builder);
 	calls_read(
 		builder, 1234, abi,
 		"read:988x1500u/500u/100u!EAGAIN*9!EINTR*3=4046848 read:12x2u write:1x999999=512 "
@@ -121,9 +123,8 @@ static inline struct snapshot *scenario_empty(enum syscall_abi abi)
 /* Names that do not fit, next to one that does. */
 static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 
-	scenario_two_processes(builder);
 	calls_read(builder, 1234, abi,
 		   "read:10x100m landlock_create_ruleset:11x100m!EPERM*1 "
 		   "landlock_restrict_self:12x100m!EPERM*2");
@@ -133,10 +134,9 @@ static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
 /* Makes calls under each ABI but the machine's own; the longest label has exactly 19 characters. */
 static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 
 	(void)abi;
-	scenario_two_processes(builder);
 	calls_read(builder, 5678, ABI_I386, "read:1x7m/5m=100 rt_sigprocmask:2x7m/5m=100");
 	calls_read(builder, 5678, ABI_X32, "read:3x7m/5m=100");
 	calls_read(builder, 5678, ABI_ARM, "read:4x7m/5m=100");
@@ -146,9 +146,8 @@ static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 /* The same call natively and not; the longest label has one character too many. */
 static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 
-	scenario_two_processes(builder);
 	calls_read(builder, 1234, abi, "read:5x2m");
 	calls_read(builder, 1234, ABI_ARM, "read:7x3m!EBADF*2 arm_fadvise64_64:1x1m");
 	return snapshot_take(builder);
@@ -157,9 +156,8 @@ static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
 /* Numbers that have no name. */
 static inline struct snapshot *scenario_unknown(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 
-	scenario_two_processes(builder);
 	calls_read(builder, 1234, abi, "#-1:2x200!ENOSYS*2 #1000:3x300!ENOSYS*3");
 	calls_read(builder, 5678, ABI_ARM, "#0x0f0000:1x400!ENOSYS*1");
 	return snapshot_take(builder);
@@ -168,11 +166,10 @@ static inline struct snapshot *scenario_unknown(enum syscall_abi abi)
 /* Calls that found no room: a known number, and two rows of lost numbers. */
 static inline struct snapshot *scenario_overflow(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 	struct snapshot *snapshot;
 	struct row row;
 
-	scenario_two_processes(builder);
 	builder_take_calls(builder, 1234, abi, "read", 10, 4 * MSEC, 0, 0);
 	row_init_named(&row, 0, abi, "read");
 	row.calls = row.untimed = 90;
@@ -205,9 +202,8 @@ static inline struct snapshot *scenario_losses(enum syscall_abi abi)
 static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
 {
 	const uint64_t now = 1000 * SEC; /* end_mono_ns of snapshot_make() */
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 
-	scenario_two_processes(builder);
 	builder_take_calls(builder, 1234, abi, "read", 10, 4 * MSEC, 0, 0);
 	builder_take_in_flight(builder, 1234, abi, "read", 1, 0, now - 850);
 	builder_take_in_flight(builder, 1234, abi, "write", 2, 0, now - 12345);
@@ -223,10 +219,9 @@ static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
 /* Nothing but untimed calls in one row, some in the next. */
 static inline struct snapshot *scenario_untimed(enum syscall_abi abi)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 	struct row row;
 
-	scenario_two_processes(builder);
 	row_init_named(&row, 1234, abi, "read");
 	row.calls = row.untimed = 3;
 	row.denied = 2;

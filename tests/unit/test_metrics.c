@@ -209,7 +209,8 @@ METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 {
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
-	scenario_two_processes(builder);
+	builder_take_process(builder, 1234, "worker", 6, 1250 * MSEC);
+	builder_take_process(builder, 5678, "nginx", 5, 750 * MSEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 999 * SEC);

@@ -26,10 +26,9 @@ static struct snapshot *select_make(const struct snapshot *snapshot, const char 
 /* Two processes, two ABIs: read, write, read/i386. */
 static struct snapshot *snapshot_two_by_three(void)
 {
-	struct builder *builder = builder_make();
+	struct builder *builder = scenario_two_processes();
 	struct row row;
 
-	scenario_two_processes(builder);
 	for (uint32_t pid = 1234; pid <= 5678; pid += 5678 - 1234) {
 		row_init_calls(&row, pid, ABI_X86_64, "read", pid, 100, 30, 10);
 		row_add_errors(&row, pid == 1234 ? EPERM : EIO, 1);
