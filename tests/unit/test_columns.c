@@ -5,8 +5,6 @@
  */
 #include "tables.h"
 
-#include "model/label.h"
-
 static bool ends_with(const char *text, const char *end)
 {
 	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);

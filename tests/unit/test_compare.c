@@ -7,9 +7,6 @@
 
 #include <math.h>
 
-#include "model/compare.h"
-#include "syscalls/syscall_set.h"
-
 static struct snapshot *side_make(const char *calls, uint64_t seconds)
 {
 	struct builder *builder = builder_make();

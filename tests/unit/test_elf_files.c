@@ -3,7 +3,6 @@
 #include "elf_fixture.h"
 
 #include "base/process.h"
-#include "elf/elf_handle.h"
 
 struct root {
 	char path[64];

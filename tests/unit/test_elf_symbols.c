@@ -5,8 +5,6 @@
  */
 #include "elf_fixture.h"
 
-#include "elf/elf_handle.h"
-
 /* Asks nm where a function is and how long; false: there is none. */
 static bool nm_find(const char *fixture, const char *function, uint64_t *addr, uint64_t *size)
 {

@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "bpftruss/hist_bucket.h"
 #include "hist/hist.h"
 
 /* Latencies with what the histogram does not keep. */

@@ -7,10 +7,8 @@
 
 #include <fnmatch.h>
 
-#include "model/group.h"
 #include "model/match.h"
 #include "model/query.h"
-#include "syscalls/syscall_set.h"
 
 static struct snapshot *select_make(const struct snapshot *snapshot, const char *list)
 {

@@ -2,8 +2,6 @@
 /* The arithmetic of rows. */
 #include "fixture.h"
 
-#include "model/row.h"
-
 TEST(test_init)
 {
 	struct row row;

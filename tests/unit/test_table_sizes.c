@@ -2,7 +2,6 @@
 /* Tables are sized by threads and memory. */
 #include "fixture.h"
 
-#include "bpftruss/abi.h"
 #include "collect/table_sizes.c"
 
 #define MIB (1ULL << 20)

@@ -5,8 +5,6 @@
  */
 #include "tables.h"
 
-#include "syscalls/syscall_set.h"
-
 static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
 			   FILE *out)
 {
