@@ -11,6 +11,5 @@ CONSEQUENCES = {"exit_missed", "time_clamped"}
 
 def only_missed(losses):
     missed = {name for name in losses if name.endswith("_missed")} - CONSEQUENCES
-    # A CPU of an emulator may stand still between reading a clock and storing it: time_clamped.
-    missed |= {"switch_unseen", "time_clamped"} & set(losses)
+    missed |= {"switch_unseen"} & set(losses)
     return missed and not set(losses) - missed - CONSEQUENCES

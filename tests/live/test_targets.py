@@ -10,9 +10,6 @@ import pytest
 
 from harness import Table, must_equal, must_include, need, need_unshare, program, run, until
 
-# Where bpftruss has no CPU in time to take back the records of those that ended.
-OF_A_BUSY_HOST = {"task_table_full", "user_time_unknown"}
-
 # --- threads -------------------------------------------------------------------------------------
 
 
