@@ -107,18 +107,6 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 }
 
 /*
- * When the current task came in: while it was adopted, at left_ns. 0: not known, since the scheduler has
- * not noted when it came, and its last arrival was long before.
- */
-static __always_inline u64 clocks_arrival_at_adoption(struct task_struct *task, u64 left_ns,
-						      u64 now)
-{
-	if (now - left_ns < ADOPTION_NS || clocks_arrival(task, left_ns - ADOPTION_NS, now))
-		return left_ns;
-	return 0;
-}
-
-/*
  * The clock of the current task stands still: lets it go as of when the task came in. If it came and
  * went more than once meanwhile, nobody knows for how long it ran.
  */
@@ -133,10 +121,11 @@ LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 	arrivals = task_arrivals(task) - record->arrivals;
 	if (arrivals == 1)
 		arrival_ns = clocks_arrival(task, record->switch_ns, now);
-	else if (!arrivals && record->flags & RECORD_AWAIT_EXEC)
+	/* It came in while it was adopted: later, the scheduler would have noted it. */
+	else if (!arrivals &&
+		 (record->flags & RECORD_AWAIT_EXEC ||
+		  (record->flags & RECORD_OPEN_EARLY && now - record->switch_ns < ADOPTION_NS)))
 		arrival_ns = record->switch_ns;
-	else if (!arrivals && record->flags & RECORD_OPEN_EARLY)
-		arrival_ns = clocks_arrival_at_adoption(task, record->switch_ns, now);
 	if (!arrival_ns) {
 		loss_add(LOSS_SWITCH_UNSEEN);
 		arrival_ns = now;

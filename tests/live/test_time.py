@@ -320,15 +320,18 @@ COMPUTES = 0.6
 # A time mended wrongly is off by this much: far more than a busy host or a hypervisor disturbs.
 UNSEEN = 0.3
 
+
+def at_real_time():
+    """If it may: others do not take the CPU away from it."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
 # It computes for a while for every three bytes, makes a call, and says how long it had a CPU since
 # it had them, by the clock of its thread, which may leave out what a hypervisor took, and how long
-# that took. At real-time priority, if it may: others do not take the CPU away from it.
+# that took.
 TARGET = """
 import os, socket, time
-try:
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-except PermissionError:
-    pass
 bytes = socket.socket(fileno=0)
 while True:
     print("asleep", flush=True)
@@ -344,7 +347,8 @@ while True:
 class Target(Process):
     def __init__(self, directory):
         self.bytes, other = socket.socketpair()
-        super().__init__(directory, [sys.executable, "-c", TARGET], stdin=other)
+        super().__init__(directory, [sys.executable, "-c", TARGET], stdin=other,
+                         preexec_fn=at_real_time)
         other.close()
         self.rounds = 0
         self.wait_asleep()
@@ -385,8 +389,18 @@ def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live):
     else:
         pytest.skip("preempted each time before anybody looked")
     cpu = report.data["processes"][0]["cpu_ns"] - before.data["processes"][0]["cpu_ns"]
-    known = attempt, before.data["processes"], report.data["processes"], report.rows
-    assert computed - UNSEEN / 2 * 1e9 < cpu < elapsed + UNSEEN / 2 * 1e9, known
+    assert computed - UNSEEN / 2 * 1e9 < cpu < elapsed + UNSEEN / 2 * 1e9, (attempt, report.data)
+
+def test_a_thread_that_left_unseen_since_it_was_adopted_on_a_cpu_is_a_loss(live):
+    target = live.spawn(*SPIN, preexec_fn=at_real_time)
+    steer = live.add(Steer, target.pid)
+    steer.step("blind")
+    target.pause()
+    target.signal(signal.SIGCONT)
+    until(lambda: target.state() == "R", "it goes on")
+    steer.step("seeing")
+    target.pause()
+    assert steer.report(lossy=True).losses["switch_unseen"] >= 1
 
 
 def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live):
