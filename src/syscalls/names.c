@@ -5,8 +5,6 @@
  */
 #include "syscalls/names.h"
 
-#include <ctype.h>
-
 #include "base/text.h"
 
 static const char *const names_x86_64[] = {
@@ -104,6 +102,15 @@ int syscall_find(enum syscall_abi abi, const char *name)
 	return -ENOENT;
 }
 
+bool syscall_exists(const char *name)
+{
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		if (syscall_find(abi, name) >= 0)
+			return true;
+	}
+	return false;
+}
+
 int syscall_next(enum syscall_abi abi, int nr)
 {
 	for (size_t i = 0; abi_is_known(abi) && i < RANGES_PER_ABI; i++) {
@@ -116,64 +123,6 @@ int syscall_next(enum syscall_abi abi, int nr)
 		}
 	}
 	return -1;
-}
-
-/* Edits beyond which a misspelt name is no longer taken for another. */
-#define DISTANCE_MAX 3
-
-static bool same_letter(char a, char b)
-{
-	return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/*
- * How many letters must be added, dropped, replaced or swapped with their neighbour to make a
- * into b. Only the last three rows of the matrix are kept; both are shorter than the name limit.
- */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t rows[3][SYSCALL_NAME_MAX];
-	size_t a_length = strlen(a), b_length = strlen(b);
-
-	for (size_t j = 0; j <= b_length; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= a_length; i++) {
-		size_t *row = rows[i % 3], *last = rows[(i - 1) % 3];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_length; j++) {
-			row[j] = min_u64(min_u64(last[j], row[j - 1]) + 1,
-					 last[j - 1] + !same_letter(a[i - 1], b[j - 1]));
-			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
-			    same_letter(a[i - 2], b[j - 1]))
-				row[j] = min_u64(row[j], rows[(i - 2) % 3][j - 2] + 1);
-		}
-	}
-	return rows[a_length % 3][b_length];
-}
-
-const char *syscall_find_near(const char *name)
-{
-	const char *nearest = NULL;
-	size_t limit;
-
-	if (!*name || strlen(name) >= SYSCALL_NAME_MAX)
-		return NULL;
-	/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
-	limit = max_u64(1, min_u64(strlen(name) / 3, DISTANCE_MAX));
-	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
-		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
-			const char *candidate = syscall_find_name(abi, nr);
-			size_t distance = edit_distance(name, candidate);
-
-			/* Strictly nearer than the last, so that of equals the first wins. */
-			if (distance < limit + !nearest) {
-				nearest = candidate;
-				limit = distance;
-			}
-		}
-	}
-	return nearest;
 }
 
 /* --- classes ---------------------------------------------------------------------------------- */

@@ -27,8 +27,8 @@ int syscall_find(enum syscall_abi abi, const char *name);
 /* The lowest number above nr that has a name, or -1: to go through an ABI, start with -1. */
 int syscall_next(enum syscall_abi abi, int nr);
 
-/* The nearest name in any ABI to a misspelt one, NULL if none is near enough to be helpful. */
-const char *syscall_find_near(const char *name);
+/* Whether any ABI has a call of that name. */
+bool syscall_exists(const char *name);
 
 /*
  * Says what a system call belongs to: the classes that a user selects as %class, and facts that reports

@@ -3,7 +3,13 @@
  * A choice of system calls: what follows -t. A set is immutable once parsed.
  *
  *	LIST = ["!"] TERM { ("," | blanks) ["!"] TERM }
- *	TERM = name | number | "syscall_0x…" | "%" class | "all"
+ *	TERM = ["?"] (NAME | "=" name | GLOB | "/" REGEX ["/"] | number | "syscall_0x…") |
+ *	       "%" class | "all" | "none"
+ *
+ * NAME is a system call or a function of the C library, and means all calls that the function may
+ * make (families.h); "=" takes the call of that name alone. GLOB has "*", "[" or a "?" behind its
+ * first letter, REGEX is a POSIX extended one without commas and blanks, found anywhere in a name.
+ * After "?" it is no fault that there is no such call. A second "%" before a class is for strace.
  *
  * Names and numbers count in every ABI that has them. Terms add calls and "!" before one takes
  * them out again; the last term that matches a call decides. A "!" before the first term inverts
@@ -18,6 +24,13 @@ struct syscall_set;
 
 /* Returns 0, or -EINVAL or -ENOMEM with d filled; which option it was is the caller's to say. */
 int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d);
+
+/*
+ * Writes what the first name stands for that means more calls of an ABI than its own: "open means open,
+ * openat, openat2". Returns whether there is one.
+ */
+bool syscall_set_explain(const struct syscall_set *set, enum syscall_abi abi, char *buf,
+			 size_t size);
 
 /* A NULL set has every call. */
 bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr);

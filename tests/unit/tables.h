@@ -85,3 +85,11 @@ static inline const struct column *column_named(const char *name)
 	assert_int_equal(column_find("", name, &column, NULL), 0);
 	return column;
 }
+
+static inline struct sort_list sort_named(const char *names)
+{
+	struct sort_list list;
+
+	assert_int_equal(sort_parse("", names, &list, NULL), 0);
+	return list;
+}

@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include "base/nearest.h"
+#include "syscalls/families.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"
 
@@ -116,6 +118,17 @@ TEST(test_fallback)
 	assert_string_equal(small, "exit_gr");
 }
 
+static const char *find_near(const char *name)
+{
+	struct nearest near = nearest_to(name);
+
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr))
+			nearest_look(&near, syscall_find_name(abi, nr));
+	}
+	return near.best;
+}
+
 /* Going through an ABI meets every call once, in order, and each leads back to itself. */
 TEST(test_next_is_complete)
 {
@@ -160,11 +173,11 @@ TEST(test_near)
 
 	while (word_read(&at, word)) {
 		assert_true(word_read(&at, meant));
-		assert_string_equal(syscall_find_near(word) ?: "", meant);
+		assert_string_equal(find_near(word) ?: "", meant);
 	}
-	assert_all(!syscall_find_near(""), !syscall_find_near("xyzzy"), !syscall_find_near("qq"),
-		   !syscall_find_near("frobnicate_everything"),
-		   !syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
+	assert_all(!find_near(""), !find_near("xyzzy"), !find_near("qq"),
+		   !find_near("frobnicate_everything"),
+		   !find_near("a_name_that_is_longer_than_any_call_could_have"));
 }
 
 /* --- classes and traits -------------------------------------------------------------------------- */
@@ -173,20 +186,11 @@ static const struct text_number rows[] = {
 #include "syscalls/classes.inc"
 };
 
-static bool name_exists(const char *name)
-{
-	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
-		if (syscall_find(abi, name) >= 0)
-			return true;
-	}
-	return false;
-}
-
 /* A misspelt row would never match, an unsorted one not be found. */
 TEST(test_rows_are_sound)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!name_exists(rows[i].text))
+		if (!syscall_exists(rows[i].text))
 			fail_msg("%s is in no table", rows[i].text);
 		if (i && strcmp(rows[i - 1].text, rows[i].text) >= 0)
 			fail_msg("%s is out of order", rows[i].text);
@@ -392,6 +396,10 @@ static const struct outcome lists[] = {
 	{ "rwRA", { "read,write", "read write", "read, write", " read ,\twrite " } },
 	{ "", { "waitpid", "!all", "read,!read" } },
 	{ "f", { "cacheflush", "983042" } },
+	{ "o", { "open", "open*", "/^open/", "/^open", "?open,?nosuch", "=openat", "o[op]en?t" } },
+	{ "", { "=open", "?nosuch", "?no*such", "none", "?=nosuch" } },
+	{ "rRA", { "r?ad", "/^read$/", "none,read" } },
+	{ "rwpREAfxy", { "!/socket/,open" } },
 	{ "rwospREAfxy", { "all" } },
 	{ "ospEfxy", { "!read,write", "!read,!write", "! read, write", "!%io" } },
 	{ "o", { "%file" } },
@@ -446,9 +454,11 @@ static const struct outcome bad_lists[] = {
 	  { "!raed", "read,!raed" } },
 	{ "no system call or class named \"xyzzy\"", { "xyzzy" } },
 	{ "no system call named \"file\"; did you mean the class \"%file\"?", { "file" } },
-	{ "no class named \"fil\"; the classes are %file %desc %network %memory %process "
+	{ "no class named \"fil\"; did you mean \"%file\"?", { "%fil", "%%fil" } },
+	{ "no system call matches \"nosuch*\"", { "nosuch*", "read,!nosuch*" } },
+	{ "no class named \"xyzzy\"; the classes are %file %desc %network %memory %process "
 	  "%signal %ipc %io %creds %clock %stat %lstat %fstat %statfs %fstatfs",
-	  { "%fil" } },
+	  { "%xyzzy" } },
 	{ "needs a list of system calls, such as read,write",
 	  { "", " ", ",", ",,,,,,", "!", "! ", "!," } },
 	{ "a \"!\" needs a system call right after it",
@@ -488,10 +498,11 @@ static void assert_refused(const char *list)
 TEST(test_refused_lists)
 {
 	static const char words[] =
-		"% !% %%file %file%desc !!read read;write -1 +1 1x 0x syscall_0x syscall_0x-1 0x1g "
+		"% !% %file%desc = ? / =nosuch nosuch* /zzz/ /( ?/( /a{2}/ /\\1/ !!read "
+		"read;write -1 +1 1x 0x syscall_0x syscall_0x-1 0x1g "
 		"4294967296 0x100000000 syscall_0x100000000 99999999999999999999999999 "
 		"99999999999999999999999999999999999999999999 r\xc3\xa9\x61\x64 \xff\xfe "
-		"\x01\x1b[2J \xe2\x80\xa6 *";
+		"\x01\x1b[2J \xe2\x80\xa6";
 	char word[MAX_WORD];
 
 	for (const char *at = words; word_read(&at, word);)
@@ -539,6 +550,56 @@ TEST(test_many_terms)
 	assert_int_equal(syscall_set_parse(list, &set, NULL), 0);
 	matches(set, buf);
 	assert_string_equal(buf, "rwRA");
+}
+
+TEST(test_many_patterns_are_refused)
+{
+	char list[34 * 3 + 1] = "";
+
+	for (size_t i = 0; i < 33; i++)
+		strcat(list, i ? ",r*" : "r*");
+	assert_refused(list);
+}
+
+/* A name of the C library says what it stands for, unless that is just itself. */
+TEST(test_names_explain_themselves)
+{
+	static const struct {
+		const char *list, *text;
+	} cases[] = {
+		{ "read,open", "open means open, openat, openat2" },
+		{ "waitpid", "waitpid means wait4, waitid" },
+		{ "stat", "stat means stat, newfstatat, statx" },
+		{ "=open,read,%file,open*", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
+		char buf[256];
+
+		assert_int_equal(syscall_set_parse(cases[i].list, &set, &d), 0);
+		assert_int_equal(syscall_set_explain(set, ABI_X86_64, buf, sizeof(buf)),
+				 cases[i].text != NULL);
+		if (cases[i].text)
+			assert_string_equal(buf, cases[i].text);
+	}
+	assert_false(syscall_set_explain(NULL, ABI_X86_64, (char[8]){ 0 }, 8));
+}
+
+/* Each call that a function stands for exists in some ABI, and each function means something. */
+TEST(test_families_have_calls)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = family_name(i)); i++) {
+		const char *at = family_of(name);
+		char call[MAX_WORD];
+
+		while (word_read(&at, call)) {
+			if (!syscall_exists(call))
+				fail_msg("%s: no call %s", name, call);
+		}
+	}
 }
 
 TEST(test_no_set_has_all)
