@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
 #include "base/clock.h"
+#include "base/moment.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
 #include "base/clock.h"
+#include "base/moment.h"
 #include "cmd/reporting.h"
 
 /* About so many lines unless --step says how long each is. */

@@ -2,7 +2,10 @@
 /* Chooses the verb, runs it, and reports errors. Without a verb, it runs the truss face. */
 #include <fcntl.h>
 
+#include "base/nearest.h"
 #include "cmd/options.h"
+#include "cmd/session.h"
+#include "model/label.h"
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
@@ -12,6 +15,8 @@ static const struct verb *const verbs[] = {
 
 /* The completion of a shell asks for this. */
 #define COMPLETE_ARGUMENT "--complete"
+
+#define HELP_VERB "help"
 
 /* A report must not land in a file that took the number of a closed stdout or stderr. */
 static void occupy_standard_descriptors(void)
@@ -43,6 +48,8 @@ static void print_completion(const char *name)
 		options_print_completion(verb);
 	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
 		puts(verbs[i]->name);
+	if (!verb)
+		puts(HELP_VERB);
 }
 
 /* The exit statuses that not all verbs have. */
@@ -79,6 +86,50 @@ static int fail(const struct diag *d)
 	return d->kind;
 }
 
+/* Whoever types "bpftruss tpo" hardly means a program, unless there is one. */
+static int check_command(const char *name, struct diag *d)
+{
+	struct nearest near = nearest_to(name);
+	char path[PATH_MAX];
+
+	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
+		nearest_look(&near, verbs[i]->name);
+	nearest_look(&near, HELP_VERB);
+	if (!near.best || command_search(name, path, sizeof(path)))
+		return 0;
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"\"%.64s\" is neither a verb nor a program in PATH; did you mean \"%s\"?",
+			name, near.best);
+}
+
+/* bpftruss help [VERB] */
+static int help(const char *name, struct diag *d)
+{
+	const struct verb *verb = name ? verb_find(name) : &count_verb;
+	struct nearest near;
+
+	if (verb)
+		return print_help(verb);
+	near = nearest_to(name);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
+		nearest_look(&near, verbs[i]->name);
+	if (near.best)
+		return diag_set(d, DIAG_USAGE, EINVAL, "no verb \"%.64s\"; did you mean \"%s\"?",
+				name, near.best);
+	return diag_set(d, DIAG_USAGE, EINVAL, "no verb \"%.64s\"; 'bpftruss help' lists them",
+			name);
+}
+
+/* Says once what a name of the C library is taken for. */
+static void explain_calls(const struct options *o)
+{
+	char text[200];
+
+	if (syscall_set_explain(o->output.only, LABEL_NATIVE_ABI, text, sizeof(text)))
+		fprintf(stderr, "bpftruss: -t: %s; =%.*s is that call alone\n", text,
+			(int)strcspn(text, " "), text);
+}
+
 static int run(int argc, char **argv, struct diag *d)
 {
 	const struct verb *verb = argc > 1 && *argv[1] ? verb_find(argv[1]) : NULL;
@@ -87,7 +138,11 @@ static int run(int argc, char **argv, struct diag *d)
 	int err;
 
 	options_init(&o, verb ?: &count_verb);
+	if (argc > 1 && argc < 4 && !strcmp(argv[1], HELP_VERB))
+		return help(argv[2], d);
 	err = options_read(&o, argc - skipped, argv + skipped, d);
+	if (!err && o.command && !o.count)
+		err = check_command(o.command[0], d);
 	if (!err)
 		err = options_complete(&o, d);
 	if (err)
@@ -96,6 +151,7 @@ static int run(int argc, char **argv, struct diag *d)
 		return print_help(o.verb);
 	if (o.version)
 		return puts("bpftruss " BPFTRUSS_VERSION), STATUS_OK;
+	explain_calls(&o);
 	return o.verb->run(&o, d);
 }
 

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/moment.h"
+#include "base/nearest.h"
 #include "cmd/options.h"
 #include "collect/user_names.h"
 #include "ipc/socket.h"
@@ -69,16 +71,20 @@ static int set_value(const struct setting *s)
 
 static int set_choice(const struct setting *s)
 {
+	struct nearest near = nearest_to(s->arg ?: "");
 	char list[320] = "";
 	size_t used = 0;
 
+	for (size_t i = 0; i < s->def->nr_words; i++)
+		nearest_look(&near, s->def->words[i]);
 	for (size_t i = 0; i < s->def->nr_words; i++) {
 		if (!s->arg || !strcmp(s->arg, s->def->words[i]))
 			return store(s, i);
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 					 s->def->words[i]);
 	}
-	return refuse(s, "is none of %s", list);
+	return refuse(s, near.best ? "is none of %s; did you mean \"%s\"?" : "is none of %s", list,
+		      near.best);
 }
 
 static int set_number(const struct setting *s)
@@ -95,8 +101,7 @@ static const struct unit {
 	const char *name;
 	double factor;
 } sizes[] = { { "", 1 }, { "K", 0x1p10 }, { "M", 0x1p20 }, { "G", 0x1p30 }, { NULL, 0 } },
-  times[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { NULL, 0 } },
-  seconds[] = { { "", 1e9 }, { NULL, 0 } }, percents[] = { { "%", 1 }, { NULL, 0 } };
+  percents[] = { { "%", 1 }, { NULL, 0 } };
 
 /* Amounts with a unit behind them, in the unit of their members. */
 static const struct amount {
@@ -105,8 +110,6 @@ static const struct amount {
 	const char *refusal;
 } amounts[NR_OPTION_KIND] = {
 	[OPTION_SIZE] = { sizes, 1, 0x1p50, "is not a size, such as 8M or 2G" },
-	[OPTION_SECONDS] = { seconds, 1e6, 1e18, "is not a number of seconds, such as 10 or 0.5" },
-	[OPTION_TIME] = { times, 1, 3600e9, "is not a time with its unit, such as 10ms or 1.5s" },
 	[OPTION_PERCENT] = { percents, 1e-3, 1e6, "is not a percentage, such as 20% or 0.5%" },
 };
 
@@ -145,7 +148,12 @@ static int set_amount(const struct setting *s)
 
 static int set_duration(const struct setting *s)
 {
-	return duration_parse(s->called, s->arg, s->member, s->d);
+	uint64_t *ns = s->member;
+	int err = duration_parse(s->called, s->arg, ns, s->d);
+
+	if (!err && s->def->range && (*ns < s->def->low || *ns > s->def->high))
+		err = refuse(s, "is not %s", s->def->range);
+	return err;
 }
 
 static int set_text(const struct setting *s)
@@ -195,9 +203,9 @@ static int set_keys(const struct setting *s)
 	return group_keys_parse(s->called, s->arg, s->member, s->d);
 }
 
-static int set_column(const struct setting *s)
+static int set_sort(const struct setting *s)
 {
-	return column_find(s->called, s->arg, s->member, s->d);
+	return sort_parse(s->called, s->arg, s->member, s->d);
 }
 
 static int set_columns(const struct setting *s)
@@ -253,9 +261,7 @@ static const struct kind {
 	[OPTION_CHOICE] = { set_choice, "WORD", "word" },
 	[OPTION_NUMBER] = { set_number, "N", NULL },
 	[OPTION_SIZE] = { set_amount, "SIZE", NULL },
-	[OPTION_SECONDS] = { set_amount, "SECONDS", NULL },
-	[OPTION_TIME] = { set_amount, "TIME", NULL },
-	[OPTION_DURATION] = { set_duration, "SPAN", NULL },
+	[OPTION_DURATION] = { set_duration, "TIME", NULL },
 	[OPTION_PERCENT] = { set_amount, "PERCENT", NULL },
 	[OPTION_MOMENT] = { set_text, "TIME", NULL },
 	[OPTION_TEXT] = { set_text, "TEXT", "file" },
@@ -265,7 +271,7 @@ static const struct kind {
 	[OPTION_ADDRESS] = { set_address, "ADDRESS:PORT", NULL },
 	[OPTION_CALLS] = { set_calls, "[!]LIST", "list" },
 	[OPTION_KEYS] = { set_keys, "KEYS", "list" },
-	[OPTION_COLUMN] = { set_column, "COLUMN", "word" },
+	[OPTION_SORT] = { set_sort, "COLUMNS", "list" },
 	[OPTION_COLUMNS] = { set_columns, "LIST", "list" },
 	[OPTION_PIDS] = { add_pids, "PID[,PID...]", "name" },
 	[OPTION_SELECTOR] = { add_selector, "TEXT", "name" },
@@ -337,10 +343,33 @@ static void options_for_getopt(const struct verb *verb, char *letters, struct op
 	*longs = (struct option){ 0 };
 }
 
+/* The word that getopt does not know stands before where it goes on. */
+static int unknown_option_error(const struct options *o, struct diag *d)
+{
+	const char *word = o->argv[optind - 1], *verb = o->verb->name, *blank = *verb ? " " : "";
+	/* A letter may stand inside a word, as in -cz. */
+	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
+	char called[2 * NEAREST_WORD_MAX] = { '-', (char)optopt };
+	struct nearest near;
+
+	if (!is_letter)
+		snprintf(called, sizeof(called), "%.*s", (int)strcspn(word, "="), word);
+	near = nearest_to(is_letter ? "" : called + strspn(called, "-"));
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (option_defs[i].verbs & o->verb->bit)
+			nearest_look(&near, option_defs[i].name);
+	}
+	if (near.best)
+		return diag_set(d, DIAG_USAGE, EINVAL, "unknown option %s; did you mean --%s?",
+				called, near.best);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"unknown%s option %s; 'bpftruss %s%s--help' lists them",
+			is_letter ? "" : " or ambiguous", called, verb, blank);
+}
+
 /* Sets the option that getopt has found. */
 static int option_take(struct options *o, int key, struct diag *d)
 {
-	bool is_letter;
 	char called[32];
 
 	for (size_t i = 0; i < nr_option_defs; i++) {
@@ -354,13 +383,7 @@ static int option_take(struct options *o, int key, struct diag *d)
 			snprintf(called, sizeof(called), "--%s", def->name);
 		return option_set(def, o, called, optarg, d);
 	}
-	/* A letter may stand inside a word, as in -cz. */
-	is_letter = optopt && optopt < FIRST_LONG_ONLY;
-	snprintf(called, sizeof(called), "-%c", optopt);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
-			is_letter ? "" : " or ambiguous", is_letter ? called : o->argv[optind - 1],
-			o->verb->name, *o->verb->name ? " " : "");
+	return unknown_option_error(o, d);
 }
 
 int options_read(struct options *o, int argc, char **argv, struct diag *d)
@@ -421,7 +444,7 @@ void options_print_help(const struct verb *verb)
 
 static void print_words(const struct option_def *def)
 {
-	bool columns = def->kind == OPTION_COLUMN || def->kind == OPTION_COLUMNS;
+	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
 
 	for (size_t i = 0; i < def->nr_words; i++)
 		printf(" %s", def->words[i]);

@@ -117,13 +117,11 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
 		{ !targets_given(&o->targets) && !o->command,
-		  "whose calls? give -p PID for a running process, or a command to run" },
+		  "whose calls? give -p PID for a running process, or a command to run; see "
+		  "'bpftruss help'" },
 	};
 	int err;
 
-	if (!o->count)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"nothing to do: -c counts system calls; see 'bpftruss --help'");
 	err = report_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,

@@ -166,9 +166,7 @@ enum option_kind {
 	OPTION_CHOICE,   /* one of words: an enum becomes its index */
 	OPTION_NUMBER,   /* integer from 1 to high */
 	OPTION_SIZE,     /* bytes */
-	OPTION_SECONDS,  /* ns */
-	OPTION_TIME,     /* ns, short, with a unit */
-	OPTION_DURATION, /* ns, long, with a unit */
+	OPTION_DURATION, /* ns, from low to high if these are set */
 	OPTION_PERCENT,  /* double; none is 0 if value is set */
 	OPTION_MOMENT,   /* text: what it means depends on when that is asked */
 	OPTION_TEXT,
@@ -178,7 +176,7 @@ enum option_kind {
 	OPTION_ADDRESS,  /* ADDRESS:PORT on loopback */
 	OPTION_CALLS,    /* struct syscall_set * */
 	OPTION_KEYS,     /* enum group_key bits */
-	OPTION_COLUMN,   /* const struct column * */
+	OPTION_SORT,     /* struct sort_list */
 	OPTION_COLUMNS,  /* struct column_list */
 	OPTION_PIDS,     /* struct targets */
 	OPTION_SELECTOR, /* struct targets; value is the enum selector_kind */

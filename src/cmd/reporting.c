@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/moment.h"
 
 void ask_add_targets(struct ipc_url *url, const struct options *o)
 {

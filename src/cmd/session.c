@@ -20,8 +20,7 @@
 
 /* --- the command -------------------------------------------------------------------------------- */
 
-/* Searches as execvp() would, but here, so that failed tries are not counted as the command's. */
-static int command_find(const char *name, char *path, size_t size, struct diag *d)
+bool command_search(const char *name, char *path, size_t size)
 {
 	const char *dirs = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
 	struct stat st;
@@ -29,7 +28,7 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 
 	if (strchr(name, '/')) {
 		snprintf(path, size, "%s", name);
-		return 0;
+		return true;
 	}
 	for (const char *dir = dirs;; dir += length + 1) {
 		length = strcspn(dir, ":");
@@ -38,12 +37,11 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 			snprintf(path, size, "%.*s/%s", length ? (int)length : 1,
 				 length ? dir : ".", name);
 			if (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
-				return 0;
+				return true;
 		}
 		if (!dir[length])
-			break;
+			return false;
 	}
-	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
 }
 
 static void command_child(const struct command *command, int parent, const char *path, char **argv,
@@ -84,10 +82,11 @@ int command_prepare(struct command *command, char **argv, const sigset_t *blocke
 {
 	char path[PATH_MAX];
 	int ends[2];
-	int err = command_find(argv[0], path, sizeof(path), d);
+	int err;
 
-	if (err)
-		return err;
+	if (!command_search(argv[0], path, sizeof(path)))
+		return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH",
+				argv[0]);
 	command->program = program_map(path);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return diag_set(d, DIAG_FAILED, errno, "cannot make a socket: %s", strerror(errno));
@@ -182,7 +181,8 @@ int session_open(struct session *session, struct diag *d)
 	/* Counting may raise it. */
 	getrlimit(RLIMIT_NOFILE, &session->command.files);
 	sigemptyset(&set);
-	add_unless_ignored(&set, SIGINT);
+	/* A script's background jobs ignore it, but it is blocked: the kernel queues it nevertheless. */
+	sigaddset(&set, SIGINT);
 	add_unless_ignored(&set, SIGTERM);
 	add_unless_ignored(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);

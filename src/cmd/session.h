@@ -20,6 +20,12 @@ struct command {
 	int status; /* as from waitpid(), once reaped */
 };
 
+/*
+ * Searches a program as execvp() would, but here, so that failed tries are not counted as the command's.
+ * Returns whether it is there; of a path, that is seen when it is run.
+ */
+bool command_search(const char *name, char *path, size_t size);
+
 /* Finds argv[0] in PATH, forks, and leaves the child waiting, with these signals blocked. 0 or -errno. */
 int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d);
 
@@ -51,7 +57,7 @@ enum session_event {
 void session_init(struct session *session, const struct options *options);
 
 /*
- * Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on, and opens the
+ * Takes SIGINT, SIGUSR1, and SIGTERM and SIGHUP unless they are ignored, from here on, and opens the
  * collector.
  */
 int session_open(struct session *session, struct diag *d);

@@ -4,6 +4,7 @@
  * it, and `bpftruss status`.
  */
 #include "base/clock.h"
+#include "base/moment.h"
 #include "cmd/reporting.h"
 
 static int add_since(struct ipc_url *url, const char *since, struct diag *d)

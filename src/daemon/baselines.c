@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/moment.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "json/json.h"

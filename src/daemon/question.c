@@ -108,7 +108,7 @@ static int read_words(const struct question *q, struct asked_report *report)
 	struct diag *d = q->d;
 
 	if ((by && group_keys_parse("by", by, &options->table.keys, d)) ||
-	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (sort && sort_parse("sort", sort, &options->table.sort, d)) ||
 	    (format && report_format_parse(format, &options->format, d)) ||
 	    (columns && columns_parse(columns, &report->columns, d)))
 		return -EINVAL;

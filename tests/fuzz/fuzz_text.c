@@ -9,6 +9,7 @@
 #include <getopt.h>
 
 #include "base/clock.h"
+#include "base/moment.h"
 #include "cmd/options.h"
 #include "model/match.h"
 #include "model/group.h"

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/moment.h"
 
 /* Seconds as date(1) gives them. */
 static const struct {
@@ -118,6 +119,20 @@ TEST(test_forms)
 		{ "10m ago", NOW - 600 },
 		{ "2h30m", NOW - 9000 },
 		{ "1w2d3h4m5s ago", NOW - 788645 },
+		{ "-1h", NOW - 3600 },
+		{ "-10", NOW - 10 },
+		{ "1.5h", NOW - 5400 },
+		{ "5 minutes ago", NOW - 300 },
+		{ "1 hour ago", NOW - 3600 },
+		{ "2 days ago", NOW - 172800 },
+		{ "30sec ago", NOW - 30 },
+		{ "friday", 1795132800 }, /* it is one */
+		{ "Friday 14:05", 1795183500 },
+		{ "fri 14:32", 1795132800 - 6 * 86400 - 86400 + 52320 },
+		{ "monday", 1795132800 - 4 * 86400 },
+		{ "sat 23:00", 1795132800 - 6 * 86400 + 82800 },
+		{ "yesterday 14:05", 1795183500 - 86400 },
+		{ "today 23:00:01", 1795132800 + 82801 },
 		{ "today", 1795132800 },
 		{ "yesterday", 1795046400 },
 		{ "14:05", 1795183500 },
@@ -156,12 +171,23 @@ static void assert_no_moment(const char *text)
 TEST(test_refused)
 {
 	static const char words[] =
-		"noon Now 10 10x 0m 10m5h 10m5m -10m 10mago 99999999999999999999s 5301w 24:00 9:05 "
+		"noon Now 10 10x 10m5h 10m5m 1h5 -x - 10mago 99999999999999999999s 5301w 24:00 "
+		"9:05 "
+		"1..5h . 0x10m 1e3s mo mond4y mondays "
 		"14:60 14:05:60 14:05x 2026-13-01 2026-02-29 2026-04-31 2026-11-19T 2026-11-19T14 "
 		"2026-11-19T14:05z 2026-11-19T14:05+2 1969-12-31 2262-01-01 20261119 @ @-1 @1.5 "
 		"@9999999999999999999999 @9200000001 14:05. 14:05:07.";
-	static const char *const blanks[] = { "",         " ",           "now ",
-					      "10m  ago", "2026-11-19 ", "2026-11-19T14:05Z " };
+	static const char *const blanks[] = { "",
+					      " ",
+					      "now ",
+					      "10m  ago",
+					      "2026-11-19 ",
+					      "2026-11-19T14:05Z ",
+					      "5 ago minutes",
+					      "monday noon",
+					      "monday ",
+					      "yesterday 5m ago",
+					      "10 m s ago" };
 	char word[MAX_WORD];
 
 	zone_set("UTC");
@@ -237,14 +263,30 @@ TEST(test_days)
 
 TEST(test_durations)
 {
-	static const char *const refused[] = {
-		"", "5", "m", "5m ", "1h1h", "0s", "1.5h", "5m ago"
+	static const struct text_number durations[] = {
+		{ "10", 10000000000 },
+		{ "10s", 10000000000 },
+		{ "0.5", 500000000 },
+		{ "500ms", 500000000 },
+		{ "1.5s", 1500000000 },
+		{ "20us", 20000 },
+		{ "7ns", 7 },
+		{ "5m", 300000000000 },
+		{ "5 minutes", 300000000000 },
+		{ "1h30m", 5400000000000 },
+		{ "1.5h", 5400000000000 },
+		{ "36600d", 36600 * 86400000000000 },
 	};
+	static const char *const refused[] = { "",       "m",    "5m ", "1h1h",  "0s",
+					       "5m ago", "1m5",  "-5m", "+5m",   "5M",
+					       " 5m",    "1..5", ".",   "inf",   "1e3s",
+					       "0x5",    "nan",  "5 ",  "36601d" };
 	uint64_t ns = 7;
 
-	assert_int_equal(duration_parse("--step", "1h30m", &ns, &d), 0);
-	assert_int_equal(ns, 5400 * NS_PER_SEC);
-	assert_int_equal(duration_parse("--step", "36600d", &ns, &d), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
+		assert_int_equal(duration_parse("--step", durations[i].text, &ns, &d), 0);
+		assert_int_equal(ns, durations[i].number);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		assert_int_equal(duration_parse("--step", refused[i], &ns, &d), -EINVAL);
 		assert_memory_equal(d.text, "--step: ", 8);

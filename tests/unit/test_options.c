@@ -135,7 +135,7 @@ TEST(test_asked)
 TEST(test_count)
 {
 	const struct options *o =
-		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i1e1 -N 3 --slower-than 1.5ms "
+		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i10s -N 3 --slower-than 1.5ms "
 				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
 
 	assert_true(o->count && o->follow && !o->collector.wait && !o->command);
@@ -220,16 +220,15 @@ TEST(test_refused)
 		{ &count_face, "-c -p ,", "-p: give at least one pid" },
 		{ &count_face, "-c -p 4294967296", "is not a pid" },
 		{ &count_face, "-c -p 0", "is not a pid" },
-		{ &count_face, "-c -d -1", "is not a number of seconds" },
+		{ &count_face, "-c -d -1", "-d: \"-1\" is not a duration, such as 10, 500ms" },
 		{ &count_face, "-c --top 0", "--top: \"0\" is not a number from 1 to 1000000" },
 		{ &count_face, "-c --max-rows -1", "is not a number from 1 to 3000000" },
-		{ &count_face, "-c -d 0x1", "-d: \"0x1\" is not a number of seconds" },
-		{ &count_face, "-c -d inf", "is not a number of seconds" },
-		{ &count_face, "-c -d 0.0001", "is not a number of seconds" },
-		{ &count_face, "-c --slower-than 10", "is not a time with its unit" },
-		{ &count_face, "-c --slower-than 3601s", "is not a time with its unit" },
+		{ &count_face, "-c -d 0x1", "is not a duration" },
+		{ &count_face, "-c -d inf", "is not a duration" },
+		{ &count_face, "-c -d 0.0001", "-d: \"0.0001\" is not a millisecond or more" },
+		{ &count_face, "-c --slower-than 3601s", "is not an hour or less" },
 		{ &top_face, "-i 0.05", "-i: \"0.05\" is not from 0.1 to 3600 seconds" },
-		{ &daemon_face, "-i 10", "is not a duration" },
+		{ &daemon_face, "-i 10x", "is not a duration" },
 		{ &daemon_face, "--recent 1K", "--recent: \"1K\" is not a size of 64K or more" },
 		{ &daemon_face, "--recent x", "is not a size, such as 8M" },
 		{ &daemon_face, "--budget 20", "is not a percentage" },
@@ -243,7 +242,10 @@ TEST(test_refused)
 		{ &count_face, "-c --sort x", "--sort: no column \"x\"" },
 		{ &count_face, "-c -t opne", "-t: " },
 		{ &count_face, "-c -o ", "-o: \"\" is empty" },
-		{ &count_face, "-p 1", "nothing to do" },
+		{ &count_face, "--sotr calls", "unknown option --sotr; did you mean --sort?" },
+		{ &count_face, "--sort=cals", "did you mean \"calls\"?" },
+		{ &count_face, "--by usr", "--by: no key \"usr\"; did you mean \"user\"?" },
+		{ &count_face, "--format wid", "errors; did you mean \"wide\"?" },
 		{ &count_face, "-c", "whose calls?" },
 		{ &count_face, "-c -a make", "not both (command: \"make\")" },
 		{ &count_face, "-c -a -N 3", "-N counts intervals" },
