@@ -2,6 +2,7 @@
 /* Groups rows: sorts them by the keys asked for, then merges neighbours that are equal. */
 #include "model/group.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "model/match.h"
 
@@ -82,6 +83,24 @@ static const struct {
 	{ "arg0", GROUP_SYSCALL | GROUP_ARG0, GROUP_ARG0, compare_arg0, compare_arg0 },
 };
 
+static int unknown_key_error(const char *option, const char *text, size_t length, struct diag *d)
+{
+	char key[NEAREST_WORD_MAX];
+	struct nearest near;
+
+	snprintf(key, sizeof(key), "%.*s", (int)length, text);
+	near = nearest_to(key);
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++)
+		nearest_look(&near, key_defs[i].name);
+	if (near.best)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: no key \"%s\"; did you mean \"%s\"?", option, key, near.best);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"%s: no key \"%s\"; the keys are pid, tid, comm, unit, user, syscall, abi, "
+			"arg0",
+			option, key);
+}
+
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d)
 {
 	unsigned int keys = 0;
@@ -95,10 +114,7 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 						    strncmp(key_defs[i].name, at, length) != 0))
 			i++;
 		if (i == ARRAY_SIZE(key_defs))
-			return diag_set(d, DIAG_USAGE, EINVAL,
-					"%s: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
-					"user, syscall, abi, arg0",
-					option, (int)(length < 64 ? length : 64), at);
+			return unknown_key_error(option, at, length, d);
 		keys |= key_defs[i].keys;
 		if (!at[length])
 			break;

@@ -338,7 +338,7 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 	struct table_options limited = *options;
 	bool by_call;
 
-	limited.sort = NULL;
+	limited.sort.count = 0;
 	if (!limited.top || limited.top > ROWS_MAX)
 		limited.top = ROWS_MAX;
 	if (table_part_make(snapshot, &limited, NULL, &chart.part))

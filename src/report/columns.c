@@ -2,6 +2,7 @@
 /* Tells what every column is called and shows: a key's text, or a number. */
 #include "report/table.h"
 
+#include "base/nearest.h"
 #include "model/match.h"
 #include "model/label.h"
 #include "syscalls/names.h"
@@ -40,6 +41,7 @@ enum {
 	NUMBER_PID,
 	NUMBER_TID,
 	NUMBER_ARG0,
+	NUMBER_NR,
 	NUMBER_COUNT, /* a member of the row */
 	NUMBER_TIME,  /* a member of the row, of timed calls */
 	NUMBER_RUNQ,
@@ -72,6 +74,12 @@ static const struct column columns[] = {
 	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, NUMBER_NONE),
 	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, NUMBER_NONE),
 	KEY("arg0", COLUMN_ID, GROUP_ARG0, 0, NUMBER_ARG0),
+	/* In this order Solaris has its calls. */
+	{ .name = "nr",
+	  .field = "nr",
+	  .kind = COLUMN_ID,
+	  .known_by = GROUP_SYSCALL,
+	  .number = NUMBER_NR },
 	COUNT(calls),
 	COUNT(errors),
 	NUMBER("err%", "errors_pct", COLUMN_PERCENT, NUMBER_ERROR_SHARE),
@@ -108,7 +116,7 @@ bool column_is_key(const struct column *column)
 
 bool column_is_known(const struct column *column, unsigned int keys)
 {
-	return !column_is_key(column) || keys & column->known_by;
+	return !column->known_by || keys & column->known_by;
 }
 
 bool column_text(const struct column *column, const struct column_scope *scope,
@@ -165,6 +173,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 		[NUMBER_PID] = { row->pid != 0, row->pid, 1 },
 		[NUMBER_TID] = { row->tid != 0, row->tid, 1 },
 		[NUMBER_ARG0] = { row->has_arg0, row->arg0, 1 },
+		[NUMBER_NR] = { true, (uint64_t)row->abi << 32 | (uint32_t)row->nr, 1 },
 		[NUMBER_COUNT] = { true, member, 1 },
 		[NUMBER_TIME] = { timed != 0, member, 1 },
 		[NUMBER_RUNQ] = { has_runq, row->runq_ns, 1 },
@@ -192,19 +201,47 @@ bool column_number(const struct column *column, const struct column_scope *scope
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
+/* What other tools call some columns. */
+static const struct {
+	const char *name, *column;
+} aliases[] = {
+	{ "time", "total" },   { "total-time", "total" },   { "seconds", "cpu" },
+	{ "name", "syscall" }, { "call", "syscall" },       { "count", "calls" },
+	{ "mean", "avg" },     { "avg-time", "avg" },       { "min-time", "min" },
+	{ "max-time", "max" }, { "time-percent", "time%" }, { "time-total", "total" },
+	{ "time-avg", "avg" }, { "time-max", "max" },       { "time-min", "min" },
+	{ "error", "errors" }, { "process", "comm" },
+};
+
+static const char *column_own_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (!strcmp(aliases[i].name, name))
+			return aliases[i].column;
+	}
+	return name;
+}
+
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)
 {
+	struct nearest near = nearest_to(name);
 	char names[COLUMNS_MAX * 16] = "";
 	size_t used = 0;
 
+	name = column_own_name(name);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		if (!strcmp(columns[i].name, name)) {
 			*ret = &columns[i];
 			return 0;
 		}
+		nearest_look(&near, columns[i].name);
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 					 used ? ", " : "", columns[i].name);
 	}
+	if (near.best)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: no column \"%.32s\"; did you mean \"%s\"?", option, name,
+				near.best);
 	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.32s\"; the columns are %s",
 			option, name, names);
 }
@@ -251,4 +288,61 @@ void columns_of_keys(unsigned int keys, struct column_list *ret)
 		if (keys & column->shown_by)
 			column_list_add(ret, column);
 	}
+}
+
+static bool column_begins_low(const struct column *column)
+{
+	return column->kind == COLUMN_TEXT || column->kind == COLUMN_ID;
+}
+
+int sort_parse(const char *option, const char *list, struct sort_list *ret, struct diag *d)
+{
+	char *copy __cleanup(freep) = strdup(list), *at = copy;
+	struct sort_list parsed = { .count = 0 };
+	const struct column *column;
+	const char *name;
+	char sign;
+
+	if (!copy)
+		return diag_oom(d);
+	while ((name = strsep(&at, ","))) {
+		sign = *name == '+' || *name == '-' ? *name++ : 0;
+		if (column_find(option, name, &column, d))
+			return -EINVAL;
+		if (parsed.count == SORT_MAX)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s: %d columns at most", option,
+					SORT_MAX);
+		parsed.by[parsed.count].column = column;
+		parsed.by[parsed.count++].is_reversed =
+			sign == (column_begins_low(column) ? '-' : '+');
+	}
+	*ret = parsed;
+	return 0;
+}
+
+bool sort_has(const struct sort_list *sort, const struct column *column)
+{
+	for (size_t i = 0; i < sort->count; i++) {
+		if (sort->by[i].column == column)
+			return true;
+	}
+	return false;
+}
+
+int column_compare(const struct column *column, bool is_reversed, const struct column_scope *scope,
+		   const struct group *a, const struct group *b)
+{
+	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
+	bool is_number = column->number, known_a, known_b;
+	uint64_t x = 0, y = 0;
+	int order;
+
+	known_a = is_number ? column_number(column, scope, a, &x)
+			    : column_text(column, scope, a, text_a);
+	known_b = is_number ? column_number(column, scope, b, &y)
+			    : column_text(column, scope, b, text_b);
+	if (!known_a || !known_b)
+		return known_b - known_a;
+	order = is_number ? compare_u64(x, y) : strcmp(text_a, text_b);
+	return is_reversed == column_begins_low(column) ? -order : order;
 }

@@ -91,8 +91,8 @@ int report_csv(const struct snapshot *snapshot, const struct table_options *opti
 	table_columns(options, part.scope.keys, &columns);
 	/* Unless the user chose, all counts and times but the age of the oldest call. */
 	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
-		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
-		    strcmp(column->name, "oldest") != 0)
+		if (column->kind != COLUMN_TEXT && column->kind != COLUMN_ID &&
+		    column->kind != COLUMN_PERCENT && strcmp(column->name, "oldest") != 0)
 			column_list_add(&columns, column);
 	}
 	if (header)

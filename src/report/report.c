@@ -26,7 +26,8 @@ int report_format_parse(const char *word, enum report_format *ret, struct diag *
 /* Whether any option is there that only tables obey. */
 static bool table_is_shaped(const struct table_options *t)
 {
-	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
+	return t->columns || t->sort.count || t->top || t->min_calls || t->errors_only ||
+	       t->waiting;
 }
 
 bool report_needs_wide(const struct table_options *table)
@@ -55,7 +56,7 @@ static const char *format_refused(const struct report_options *options)
 		{ format == FORMAT_TRUSS && (is_shaped || t->keys),
 		  "--format=truss has the rows and columns of truss -c: --by, --sort, --top, "
 		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
-		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
+		{ format == FORMAT_ERRORS && (t->sort.count || t->columns || t->waiting),
 		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
 		  "are for the wide table" },
 		{ format == FORMAT_CSV && t->waiting,
@@ -81,8 +82,12 @@ int report_options_check(const struct report_options *options, struct diag *d)
 	const unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
 	const char *sentence = format_refused(options);
 	/* A column by which rows are not told apart is empty in all of them. */
-	const struct column *unknown = t->sort && !column_is_known(t->sort, keys) ? t->sort : NULL;
+	const struct column *unknown = NULL;
 
+	for (size_t i = 0; i < t->sort.count && !unknown; i++) {
+		if (!column_is_known(t->sort.by[i].column, keys))
+			unknown = t->sort.by[i].column;
+	}
 	for (size_t i = 0; t->columns && i < t->columns->count && !unknown; i++) {
 		if (!column_is_known(t->columns->columns[i], keys))
 			unknown = t->columns->columns[i];
@@ -112,7 +117,7 @@ int report_check_lines(const struct snapshot *snapshot, const struct report_opti
 	/* Groups are no more than rows, and most snapshots have few. */
 	if ((table.top && table.top <= max) || snapshot->nr_rows <= max)
 		return 0;
-	table.sort = NULL;
+	table.sort.count = 0;
 	if (table_part_make(snapshot, &table, NULL, &part))
 		return diag_oom(d);
 	return part.list.nr_groups <= max ? 0 : report_too_long(d);

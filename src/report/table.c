@@ -300,36 +300,27 @@ void table_part_done(struct table_part *part)
 }
 
 struct sorting {
-	const struct column *column;
+	const struct sort_list *list;
 	const struct column_scope *scope;
 };
 
-/* Keys ascending, numbers descending, unknown cells last. */
 static int compare_groups(const struct group *a, const struct group *b, const void *closure)
 {
 	const struct sorting *sorting = closure;
-	const struct column *column = sorting->column;
-	const struct column_scope *scope = sorting->scope;
-	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
-	bool is_number = column->number, known_a, known_b;
-	uint64_t x = 0, y = 0;
+	int order = 0;
 
-	known_a = is_number ? column_number(column, scope, a, &x)
-			    : column_text(column, scope, a, text_a);
-	known_b = is_number ? column_number(column, scope, b, &y)
-			    : column_text(column, scope, b, text_b);
-	if (!known_a || !known_b)
-		return known_b - known_a;
-	if (!is_number)
-		return strcmp(text_a, text_b);
-	return column_is_key(column) ? compare_u64(x, y) : compare_u64(y, x);
+	for (size_t i = 0; i < sorting->list->count && !order; i++)
+		order = column_compare(sorting->list->by[i].column,
+				       sorting->list->by[i].is_reversed, sorting->scope, a, b);
+	return order;
 }
 
 int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
 		    const struct row_test *test, struct table_part *ret)
 {
 	struct table_part part __cleanup(table_part_done) = { .scope.snapshot = snapshot };
-	struct sorting sorting = { options->sort, &part.scope };
+	struct sort_list by_total;
+	struct sorting sorting = { options->sort.count ? &options->sort : &by_total, &part.scope };
 	const struct group_filter filter = {
 		.min_calls = options->min_calls,
 		.errors_only = options->errors_only,
@@ -339,7 +330,7 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	};
 
 	part.scope.keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
-	if ((!sorting.column && column_find("--sort", "total", &sorting.column, NULL)) ||
+	if (sort_parse("", "total", &by_total, NULL) ||
 	    snapshot_group(snapshot, part.scope.keys, test, &part.list) ||
 	    group_list_sum(&part.list, 0, &part.sum))
 		return -ENOMEM;

@@ -46,7 +46,7 @@ struct column {
 	double quantile;     /* of the row's histogram */
 };
 
-/* All columns in the order of --help; NULL from the first index on that is out of range. */
+/* All columns in the order of --help, but for the names that other tools have; NULL from the first index on that is out of range. */
 const struct column *column_at(size_t index);
 
 /* A column by name; -EINVAL with d filled, which starts with the option's name. */
@@ -67,6 +67,25 @@ void column_list_add(struct column_list *list, const struct column *column);
 /* Reads a list such as calls,p99,max for --columns. Returns 0 or -EINVAL with d filled. */
 int columns_parse(const char *list, struct column_list *ret, struct diag *d);
 
+/* What --sort names, the first first. Numbers begin with the largest, keys with the least, or reversed. */
+#define SORT_MAX 4
+
+struct sort_list {
+	struct {
+		const struct column *column;
+		bool is_reversed;
+	} by[SORT_MAX];
+	size_t count;
+};
+
+/*
+ * Reads a list such as errors,+p99 for --sort: "-" before a column begins with the largest, "+" with the
+ * least. Returns 0 or -EINVAL with d filled, which starts with the option's name.
+ */
+int sort_parse(const char *option, const char *list, struct sort_list *ret, struct diag *d);
+
+bool sort_has(const struct sort_list *sort, const struct column *column);
+
 bool column_is_key(const struct column *column);
 
 /* Whether groups by these keys have a value in it: numbers always do. */
@@ -77,6 +96,10 @@ bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX]);
 bool column_number(const struct column *column, const struct column_scope *scope,
 		   const struct group *group, uint64_t *ret);
+
+/* Which of two groups comes first in a column, as sort_list says. Unknown cells are last, either way. */
+int column_compare(const struct column *column, bool is_reversed, const struct column_scope *scope,
+		   const struct group *a, const struct group *b);
 
 /* The columns that tell groups by these keys apart; pid brings comm along. */
 void columns_of_keys(unsigned int keys, struct column_list *ret);
@@ -138,7 +161,7 @@ int grid_print(struct grid *grid, int width, FILE *out);
 struct table_options {
 	unsigned int
 		keys; /* --by: enum group_key; 0 is what suits the report, mostly GROUP_SYSCALL */
-	const struct column *sort;         /* --sort; NULL: total time */
+	struct sort_list sort;             /* --sort; none: total time */
 	const struct column_list *columns; /* --columns, in this order; NULL: chosen by width */
 	size_t top;                        /* --top; 0: all; of each half of the wide table */
 	uint64_t min_calls;                /* --min-calls */

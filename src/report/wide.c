@@ -30,11 +30,11 @@ static void choose_columns(const struct table_part *parts, const struct table_op
 		if (column_find("", defaults[i].name, &column, NULL) ||
 		    (!flying && !strcmp(column->name, "in_flight")))
 			continue;
-		ranks[columns->count] = column == options->sort ? 0 : defaults[i].rank;
+		ranks[columns->count] = sort_has(&options->sort, column) ? 0 : defaults[i].rank;
 		column_list_add(columns, column);
 	}
-	if (!options->columns && options->sort)
-		column_list_add(columns, options->sort);
+	for (size_t i = 0; !options->columns && i < options->sort.count; i++)
+		column_list_add(columns, options->sort.by[i].column);
 }
 
 static void add_part(struct grid *grid, const struct column_list *columns,

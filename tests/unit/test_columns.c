@@ -24,7 +24,7 @@ TEST(test_names_differ)
 		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
 		/* A cell needs a source; a key needs a key. */
 		assert_all(column_is_key(column) || column->number,
-			   column_is_key(column) == (column->known_by != 0));
+			   !column_is_key(column) || column->known_by != 0);
 		assert_int_equal(column->known_by & column->shown_by, column->shown_by);
 		for (size_t i = 0; i < count; i++) {
 			assert_string_not_equal(column->name, column_at(i)->name);
@@ -50,7 +50,7 @@ TEST(test_parse)
 
 TEST(test_refused)
 {
-	static const char *const lists[] = { "",          ",",          "calls,", ",calls", "call",
+	static const char *const lists[] = { "",          ",",          "calls,", ",calls", "cals",
 					     "calls;max", "calls, max", "CALLS",  "p999" };
 	const struct column *column;
 	struct column_list list;
@@ -60,6 +60,9 @@ TEST(test_refused)
 		assert_int_equal(d.kind, DIAG_USAGE);
 		assert_memory_equal(d.text, "--columns: no column \"", 22);
 	}
+	/* What other tools call them. */
+	assert_int_equal(columns_parse("call,time,seconds,mean", &list, NULL), 0);
+	assert_ptr_equal(list.columns[2], column_named("cpu"));
 	assert_int_equal(column_find("--sort", "speed", &column, &d), -EINVAL);
 	assert_memory_equal(d.text, "--sort: no column \"speed\"; the columns are pid, ", 48);
 	for (size_t i = 0; column_at(i); i++)
@@ -171,7 +174,7 @@ static void order_check(const char *name, unsigned int keys, const char *shown,
 			const char *expected)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	const struct table_options options = { .keys = keys, .sort = column_named(name) };
+	const struct table_options options = { .keys = keys, .sort = sort_named(name) };
 	__cleanup(table_part_done) struct table_part part = { .list.groups = NULL };
 	char order[512] = "", text[COLUMN_TEXT_MAX];
 
@@ -193,6 +196,12 @@ TEST(test_order)
 	order_check("pid", GROUP_PID, "pid", "100,200,300");
 	order_check("comm", GROUP_PID, "comm", "bash,nginx,nginx");
 	order_check("tid", GROUP_PID | GROUP_TID, "tid", "100,101,200,201,300");
+	order_check("+calls", GROUP_SYSCALL, "syscall",
+		    "wait4,ioctl,futex,epoll_pwait,openat,read");
+	order_check("-comm,pid", GROUP_PID, "pid", "100,200,300");
+	order_check("comm,-pid", GROUP_PID, "pid", "300,200,100");
+	order_check("-tid", GROUP_PID | GROUP_TID, "tid", "300,201,200,101,100");
+	order_check("nr", GROUP_SYSCALL, "syscall", "read,ioctl,wait4,futex,openat,epoll_pwait");
 	/* Unknown cells go last. */
 	order_check("arg0", GROUP_SYSCALL | GROUP_ARG0, "arg0", "0x0,0xff,,,,,");
 	order_check("oldest", GROUP_PID, "pid", "100,200,300");

@@ -78,7 +78,7 @@ TEST(test_question)
 		fail_msg("%s", d.text);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
-	assert_string_equal(table->sort->name, "p99");
+	assert_string_equal(table->sort.by[0].column->name, "p99");
 	assert_int_equal(table->columns->count, 1);
 	assert_string_equal(table->columns->columns[0]->name, "calls");
 	assert_has(table, top, 10, min_calls, 3);

@@ -158,7 +158,7 @@ SNAPSHOT_TEST(test_sort, scenario_web())
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct table_options options = { .width = 80,
-						       .sort = column_named(names[i]) };
+						       .sort = sort_named(names[i]) };
 		__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
 		*strchr(text, '\n') = '\0';
