@@ -255,6 +255,13 @@ static __always_inline bool call_was_left_out(struct task_struct *task, struct t
 	return true;
 }
 
+/* What rows are split by; the answer is not used where they are not. */
+static __always_inline u64 call_split(struct pt_regs *regs, u16 abi)
+{
+	return split_by == SPLIT_CPU ? bpf_get_smp_processor_id()
+				     : regs_arg(regs, abi, split_by - SPLIT_ARG0);
+}
+
 static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
 				       u32 index, struct pt_regs *regs, s32 nr)
 {
@@ -267,8 +274,8 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->abi = abi;
 	if (stacks)
 		record->stack_id = record->kernel_stack_id = 0;
-	if (by_arg0)
-		record->arg0 = regs_arg0(regs, abi);
+	if (split_by)
+		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
 	record->enter_delay_ns = task_run_delay(task);
 	user_time_add(record, cpu);

@@ -85,6 +85,34 @@ static __always_inline bool regs_are_rolled_back(struct pt_regs *regs, s64 resul
 	return (s32)result == (s32)regs->orig_ax;
 }
 
+/* An argument, from 0 on, at the start of a call. */
+static __always_inline u64 regs_arg(struct pt_regs *regs, u16 abi, u32 index)
+{
+	bool is_32 = abi == ABI_I386;
+	u64 value;
+
+	switch (index) {
+	case 0:
+		value = is_32 ? regs->bx : regs->di;
+		break;
+	case 1:
+		value = is_32 ? regs->cx : regs->si;
+		break;
+	case 2:
+		value = regs->dx;
+		break;
+	case 3:
+		value = is_32 ? regs->si : regs->r10;
+		break;
+	case 4:
+		value = is_32 ? regs->di : regs->r8;
+		break;
+	default:
+		value = is_32 ? regs->bp : regs->r9;
+	}
+	return is_32 ? (u32)value : value;
+}
+
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 {
 	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
@@ -198,6 +226,13 @@ static __always_inline s32 regs_forgotten_nr(struct pt_regs *regs)
 static __always_inline bool regs_are_rolled_back(struct pt_regs *regs, s64 result)
 {
 	return (s32)result == (s32)regs->orig_x0;
+}
+
+static __always_inline u64 regs_arg(struct pt_regs *regs, u16 abi, u32 index)
+{
+	u64 value = index ? regs->regs[index % 6] : regs->orig_x0;
+
+	return abi == ABI_ARM ? (u32)value : value;
 }
 
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)

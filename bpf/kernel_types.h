@@ -240,11 +240,10 @@ struct bpf_iter__task_vma {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long bx; /* first argument of an i386 call */
-	unsigned long di; /* of any other */
-	unsigned long dx;
+	unsigned long bx, cx, dx, si, di, bp; /* arguments of an i386 call, the first in bx */
+	unsigned long r8, r9, r10;            /* of others: di, si, dx, r10, r8, r9 */
 	unsigned long orig_ax;
-	unsigned long bp, ip, cs, sp, ss;
+	unsigned long ip, cs, sp, ss;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

@@ -18,8 +18,8 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 	[NATIVE_ABI] = { .mask = MAX_NATIVE_SETS - 1 },
 };
 
-/* Rows are split by the value of the first argument. */
-const volatile bool by_arg0 = false;
+/* What rows are split by: enum call_split. */
+const volatile __u32 split_by = SPLIT_NONE;
 
 /* Only the calls marked here are asked for, or all. */
 const volatile bool some_calls = false;
@@ -104,17 +104,17 @@ struct call {
 	u32 index; /* of the record */
 	s32 nr;
 	u16 abi;
-	u16 has_arg0; /* 0 when its start was not seen, too */
+	u16 is_split; /* 0 when its start was not seen, too */
 	u32 slot;     /* index of its slot, once that is found */
-	u64 arg0;
+	u64 split;
 };
 
 /* The open call of a record. */
 static __always_inline struct call call_of(const struct task_record *record, u32 index)
 {
 	return (struct call){ index,       record->nr,
-			      record->abi, by_arg0 && record->flags & RECORD_CALL_OPEN,
-			      0,           by_arg0 ? record->arg0 : 0 };
+			      record->abi, split_by && record->flags & RECORD_CALL_OPEN,
+			      0,           split_by ? record->split : 0 };
 }
 
 /* Whether a call is asked for, as are all numbers that have no place in the map: user space looks at these. */
@@ -131,7 +131,7 @@ static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 
 static __always_inline bool call_is_split(const struct call *call)
 {
-	return by_arg0 && call->has_arg0 && (u32)call->nr < CALLS_INDEXED &&
+	return split_by && call->is_split && (u32)call->nr < CALLS_INDEXED &&
 	       call_is_chosen(call->abi, call->nr);
 }
 
@@ -269,7 +269,7 @@ static __always_inline u32 slot_start_foreign(struct task_record *record,
 	/* A tally is its owner's. */
 	slot->share = record->share;
 	/* The slot's key is found by this tally when it is freed. */
-	if ((key->has_arg0 && !tally_start(slot, TALLY_ARG0, key->arg0)) ||
+	if ((key->is_split && !tally_start(slot, TALLY_SPLIT, key->split)) ||
 	    bpf_map_update_elem(&foreign_slots, key, &index, BPF_NOEXIST)) {
 		slot_drop_tally(slot);
 		pool_return(&returned_slots, POOL_SLOTS, record->share, index);
@@ -289,7 +289,7 @@ LOOKED_AT_ONCE u32 slot_find_foreign(struct task_record *record, const struct ca
 	if (!record || !call)
 		return 0;
 	key = (struct foreign_key){ call->index, call->abi, call->nr, split,
-				    split ? call->arg0 : 0 };
+				    split ? call->split : 0 };
 	unknown = (u32)call->nr >= CALLS_INDEXED;
 	if (call_sets_user(call->abi, call->nr))
 		record_follow_user(record);
@@ -297,7 +297,7 @@ LOOKED_AT_ONCE u32 slot_find_foreign(struct task_record *record, const struct ca
 	if (found)
 		return *found;
 	if ((unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK) ||
-	    (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK))
+	    (split && record->foreign_slots >= SPLIT_SLOTS_PER_TASK))
 		return 0;
 	index = slot_start_foreign(record, &key);
 	if (!index)
@@ -336,7 +336,7 @@ static __always_inline u32 slot_index(struct task_record *record, const struct c
 		index = slot_find_foreign(record, call, true);
 		if (index)
 			return index;
-		loss_add(LOSS_ARG0_TABLE_FULL);
+		loss_add(LOSS_SPLIT_TABLE_FULL);
 	}
 	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
 		return slot_find_foreign(record, call, false);

@@ -60,7 +60,7 @@ enum loss {
 	LOSS_THREAD_LATE = 9,        /* threads that missed their fork, found by a pass */
 	LOSS_ERRNO_OFF = 10,         /* errors counted while errnos are off, to cost less */
 	LOSS_STACK_TABLE_FULL = 11,  /* calls whose stack was not kept */
-	LOSS_ARG0_TABLE_FULL = 12,   /* calls counted, but not by their first argument */
+	LOSS_SPLIT_TABLE_FULL = 12,  /* calls counted, but not by what rows are split by */
 	LOSS_SWITCH_UNSEEN = 13,     /* context switches whose time could not be found out */
 	LOSS_LOOKUP_BUSY = 14,       /* the kernel refused a look-up of what is kept of a task */
 	LOSS_HIST_TABLE_FULL = 15,   /* calls counted without their time: lines ran out */
@@ -152,7 +152,7 @@ struct task_record {
 	__u64 task;  /* address of its task_struct, 0 before and after its life */
 
 	__u64 start_ns;      /* CLOCK_MONOTONIC when counting began */
-	__u64 arg0;          /* first argument of the open call, when rows are split by it */
+	__u64 split;         /* what of the open call rows are split by: see enum call_split */
 	__u32 first_slot;    /* head of this task's list of slots, 0 = none */
 	__u32 foreign_slots; /* how many of them are found through the hash */
 	__u32 leaves_seen;   /* membership.leaves when it was last known to be chosen */
@@ -188,11 +188,20 @@ struct task_record {
 
 /* A task cannot fill the tables with made-up numbers: beyond this they go to the overflow rows. */
 #define UNKNOWN_SLOTS_PER_TASK 64
-#define ARG0_SLOTS_PER_TASK    4096
+#define SPLIT_SLOTS_PER_TASK   4096
 
 /* The histogram of a slot has so many buckets a line; a wrap adds a tally. */
 #define HIST_LINE_BUCKETS 16
 #define HIST_LINES        ((HIST_BUCKETS + HIST_LINE_BUCKETS - 1) / HIST_LINE_BUCKETS)
+
+/* Rows of one call may be split by one value more. */
+enum call_split {
+	SPLIT_NONE,
+	SPLIT_ARG0, /* its first argument, and so on */
+	SPLIT_ARG5 = SPLIT_ARG0 + 5,
+	SPLIT_CPU, /* the CPU on which it began */
+	NR_CALL_SPLIT,
+};
 
 /*
  * Counts what one task did with one system call. "Ended" here is every way a call can end; timed
@@ -242,7 +251,7 @@ struct tally {
 };
 
 #define TALLY_WRAP       0x10000
-#define TALLY_ARG0       0x20000 /* not a count but the argument that the slot is for */
+#define TALLY_SPLIT      0x20000 /* not a count but the value of enum call_split that the slot is for */
 #define TALLY_STACKS     0x20001 /* not a count but the head of the slot's list of stack entries */
 #define TALLY_NO_STACK   0x20002 /* calls whose stack found no room */
 #define TALLIES_PER_SLOT 64
@@ -269,13 +278,13 @@ struct overflow_sets {
 #define MAX_NATIVE_SETS  1024
 #define MAX_FOREIGN_SETS 16
 
-/* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
+/* Key of the hash that finds slots of other ABIs, of unknown numbers, and of values of a split. */
 struct foreign_key {
 	__u32 record;
 	__u32 abi;
 	__s32 nr;
-	__u32 has_arg0;
-	__u64 arg0;
+	__u32 is_split;
+	__u64 split;
 };
 
 /* The tables whose elements are handed out. */

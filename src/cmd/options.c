@@ -40,7 +40,7 @@ static void collector_complete(struct options *o)
 	c->stacks = c->stacks || o->report.show_stacks || files[SIDE_FILE_FOLDED] ||
 		    files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
 	c->by_thread = o->report.table.keys & GROUP_TID;
-	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
+	c->split_by = group_split(o->report.table.keys);
 	c->calls = o->output.only;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
@@ -157,7 +157,7 @@ int options_complete(struct options *o, struct diag *d)
 	if (o->verb->bit == VERB_COUNT)
 		return count_check(o, d);
 	/* The verbs that ask the daemon. */
-	if (r->table.keys & (GROUP_TID | GROUP_ARG0))
+	if (r->table.keys & (GROUP_TID | GROUP_SPLITS))
 		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
 				is_snapshot ? "the daemon keeps neither threads nor first "
 					      "arguments; use bpftruss -c"

@@ -131,7 +131,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	if (!options->nr_selectors)
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
-	skel->rodata->by_arg0 = options->by_arg0;
+	skel->rodata->split_by = options->split_by;
 	/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;

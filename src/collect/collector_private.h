@@ -92,8 +92,8 @@ int object_mark(struct collector *collector, int pidfd, const struct task_ref *r
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);
 
-/* Whether a slot is of one first argument, and which. */
-bool slot_arg0(const struct collector *collector, const struct call_slot *slot, uint64_t *ret);
+/* Whether a slot is of one value of what rows are split by, and which. */
+bool slot_split(const struct collector *collector, const struct call_slot *slot, uint64_t *ret);
 
 /* Reads one record and its rows. 0 or -ENOMEM. */
 int record_read(const struct collector *collector, uint32_t index, struct reading *reading);

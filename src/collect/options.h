@@ -24,7 +24,7 @@ struct collector_options {
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
 	size_t keep_bytes;    /* of memory for what has ended; 0: the default */
 	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */
-	bool by_arg0;                    /* their rows are split by the first argument */
+	enum call_split split_by;        /* their rows are split by it, too */
 	uint64_t slower_than_ns;         /* calls that took less time are not counted */
 	bool stacks;                     /* rows have the user stacks of their calls */
 	bool frame_pointers;             /* only by frame pointers, as on kernels before 5.17 */

@@ -63,9 +63,9 @@ static int row_read_tally(const struct collector *c, const struct tally *tally, 
 	struct stack_count others = { .id = STACK_OTHERS, .calls = tally->count };
 
 	switch (tally->what) {
-	case TALLY_ARG0:
-		row->has_arg0 = true;
-		row->arg0 = tally->count;
+	case TALLY_SPLIT:
+		row->split = (enum call_split)c->skel->rodata->split_by;
+		row->split_value = tally->count;
 		return 0;
 	case TALLY_STACKS:
 		return row_read_stacks(c, (uint32_t)tally->count, row);
@@ -329,15 +329,15 @@ static struct process record_process(const struct task_record *record, uint64_t 
 static bool slot_takes_open(const struct collector *c, const struct call_slot *slot,
 			    const struct task_record *record)
 {
-	uint64_t arg0;
+	uint64_t split;
 
 	if (record->state != RECORD_LIVE || !record_in_call(record) || slot->nr != record->nr ||
 	    slot->abi != record->abi)
 		return false;
-	return !slot_arg0(c, slot, &arg0) || arg0 == record->arg0;
+	return !slot_split(c, slot, &split) || split == record->split;
 }
 
-/* The rows that an open call may be added to: that of its first argument, or of none. */
+/* The rows that an open call may be added to: that of its own value of a split, or of none. */
 struct open_rows {
 	struct row rows[2];
 	size_t count;

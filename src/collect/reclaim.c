@@ -81,14 +81,14 @@ static void lines_free(struct collector *c, const struct call_slot *slot)
 	}
 }
 
-bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t *ret)
+bool slot_split(const struct collector *c, const struct call_slot *slot, uint64_t *ret)
 {
 	uint32_t index = slot->first_tally;
 
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
 		const struct tally *tally = tally_at(c, index);
 
-		if (tally && tally->what == TALLY_ARG0) {
+		if (tally && tally->what == TALLY_SPLIT) {
 			*ret = tally->count;
 			return true;
 		}
@@ -101,12 +101,12 @@ bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t
 static void slot_forget(struct collector *c, uint32_t record, const struct call_slot *slot)
 {
 	struct foreign_key key = { .record = record, .abi = slot->abi, .nr = slot->nr };
-	uint64_t arg0 = 0;
+	uint64_t split = 0;
 
 	if (!record_at(c, record)->foreign_slots)
 		return;
-	key.has_arg0 = slot_arg0(c, slot, &arg0);
-	key.arg0 = arg0;
+	key.is_split = slot_split(c, slot, &split);
+	key.split = split;
 	if (bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
 		return;
 	__atomic_sub_fetch(&c->skel->data_pools->pools[POOL_FOREIGN].used, 1, __ATOMIC_RELAXED);

@@ -67,7 +67,7 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 	}
 	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
 	sizes->elements[TABLE_TALLIES] += sizes->elements[TABLE_SLOTS] *
-					  ((options->by_arg0 ? 1 : 0) + (options->stacks ? 2 : 0));
+					  ((options->split_by ? 1 : 0) + (options->stacks ? 2 : 0));
 }
 
 void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,

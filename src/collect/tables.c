@@ -142,7 +142,7 @@ void tables_size(struct tables *tables, struct truss_bpf *skel,
 	}
 	skel->rodata->has_shares = tables->needs.shared;
 	/* Each row of its own argument is found through the hash. */
-	foreign = sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
+	foreign = sizes[TABLE_SLOTS] / (options->split_by ? 1 : ROWS_PER_FOREIGN) + 1;
 	skel->data_pools->pools[POOL_FOREIGN].limit = foreign;
 	bpf_map__set_max_entries(skel->maps.foreign_slots, foreign);
 	size_overflow(skel);

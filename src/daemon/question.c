@@ -114,7 +114,7 @@ static int read_words(const struct question *q, struct asked_report *report)
 		return -EINVAL;
 	if (options->format == FORMAT_JSON)
 		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
-	if (options->table.keys & (GROUP_TID | GROUP_ARG0))
+	if (options->table.keys & (GROUP_TID | GROUP_SPLITS))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"by: the daemon keeps neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;

@@ -159,6 +159,14 @@ static void put_rest(struct json_writer *to, const struct snapshot *snapshot, co
 	json_put_end(to);
 }
 
+/* arg0 is there in any case. */
+static void put_split(struct json_writer *to, const struct row *row)
+{
+	json_put_number_if(to, "arg0", row->split == SPLIT_ARG0, row->split_value);
+	if (row->split > SPLIT_ARG0)
+		json_put_number(to, row_split_names[row->split], row->split_value);
+}
+
 static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row)
 {
 	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
@@ -185,7 +193,7 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 	put_user(to, snapshot, process);
 	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
 	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
-	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
+	put_split(to, row);
 	json_put_object(to, "errnos");
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
@@ -482,11 +490,22 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 	}
 }
 
+static void read_split(const struct json_place *at, struct row *row)
+{
+	for (enum call_split split = SPLIT_ARG0; split < NR_CALL_SPLIT; split++) {
+		const json_t *value = json_object_get(at->object, row_split_names[split]);
+
+		if (!value || json_is_null(value))
+			continue;
+		row->split = split;
+		row->split_value = json_get_number(at, row_split_names[split], JSON_ANY_BITS, 0);
+	}
+}
+
 /* Reads whose a row is: without a process only pid and start are known. */
 static void read_identity(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	uint64_t index = json_get_number(at, "process", JSON_OR_NULL, UINT64_MAX);
-	const json_t *arg0 = json_object_get(at->object, "arg0");
 	const char *abi = json_get_word(at, "abi", 0) ?: "";
 
 	if (index < reader->nr_processes) {
@@ -508,8 +527,7 @@ static void read_identity(const struct reader *reader, const struct json_place *
 	}
 	row->nr = (int64_t)json_get_number(at, "nr", JSON_OR_NULL | JSON_ANY_BITS,
 					   (uint64_t)ROW_NR_OTHER);
-	row->has_arg0 = arg0 && !json_is_null(arg0);
-	row->arg0 = json_get_number(at, "arg0", JSON_OR_NULL | JSON_ANY_BITS, 0);
+	read_split(at, row);
 	if (row->nr != ROW_NR_OTHER && row->nr != (int32_t)row->nr)
 		json_refuse(at, "nr is not the number of a call");
 }

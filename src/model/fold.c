@@ -17,10 +17,10 @@ struct group {
 
 /* Tells which row of a group it is. */
 struct row_id {
-	uint64_t serial, arg0;
+	uint64_t serial, split_value;
 	int64_t nr;
 	enum syscall_abi abi;
-	bool has_arg0;
+	enum call_split split;
 };
 
 struct fold {
@@ -49,7 +49,8 @@ static int compare_ids(const void *x, const void *y)
 	int order = compare_u64(a->serial, b->serial) ?: compare_u64(a->abi, b->abi);
 
 	order = order ?: (a->nr > b->nr) - (a->nr < b->nr);
-	return order ?: a->has_arg0 - b->has_arg0 ?: compare_u64(a->arg0, b->arg0);
+	return order ?: compare_u64(a->split, b->split)
+			      ?: compare_u64(a->split_value, b->split_value);
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -136,8 +137,8 @@ static struct row_id row_id(const struct row *row)
 	return (struct row_id){ .serial = row->boot_ns,
 				.abi = row->abi,
 				.nr = row->nr,
-				.has_arg0 = row->has_arg0,
-				.arg0 = row->arg0 };
+				.split = row->split,
+				.split_value = row->split_value };
 }
 
 /* Makes a row one of a group: of its number if the group has that, or there is room. */

@@ -35,6 +35,16 @@ static int compare_unit(const struct group_member *a, const struct group_member 
 	return unit_compare(a->unit, a->unit_length, b->unit, b->unit_length);
 }
 
+static int compare_container(const struct group_member *a, const struct group_member *b)
+{
+	return unit_compare(a->container, a->container_length, b->container, b->container_length);
+}
+
+static int compare_cgroup(const struct group_member *a, const struct group_member *b)
+{
+	return strcmp(a->cgroup ?: "", b->cgroup ?: "");
+}
+
 static int compare_user(const struct group_member *a, const struct group_member *b)
 {
 	if (!a->process || !b->process)
@@ -59,68 +69,120 @@ static int compare_syscall(const struct group_member *a, const struct group_memb
 	return compare_abi(a, b) ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr);
 }
 
-static int compare_arg0(const struct group_member *a, const struct group_member *b)
+/* Rows have one split at most. */
+static int compare_split(const struct group_member *a, const struct group_member *b)
 {
-	return (int)a->row->has_arg0 - (int)b->row->has_arg0
-		       ?: compare_u64(a->row->arg0, b->row->arg0);
+	return (int)a->row->split - (int)b->row->split
+		       ?: compare_u64(a->row->split_value, b->row->split_value);
 }
 
 typedef int member_compare(const struct group_member *a, const struct group_member *b);
 
+#define SPLIT_KEY(name, split, more)                                                  \
+	{ name, GROUP_OF_SPLIT(split) | (more), GROUP_OF_SPLIT(split), compare_split, \
+	  compare_split }
+
+/* In the order in which rows are sorted. */
 static const struct {
 	const char *name;
 	unsigned int keys; /* what the word asks for */
 	unsigned int key;  /* what is compared */
 	member_compare *compare, *compare_names;
 } key_defs[] = {
+	{ "container", GROUP_CONTAINER, GROUP_CONTAINER, compare_container, compare_container },
 	{ "unit", GROUP_UNIT, GROUP_UNIT, compare_unit, compare_unit },
+	{ "cgroup", GROUP_CGROUP, GROUP_CGROUP, compare_cgroup, compare_cgroup },
 	{ "user", GROUP_USER, GROUP_USER, compare_user, compare_user_name },
 	{ "comm", GROUP_COMM, GROUP_COMM, compare_comm, compare_comm },
 	{ "pid", GROUP_PID, GROUP_PID, compare_pid, compare_comm_and_pid },
 	{ "tid", GROUP_PID | GROUP_TID, GROUP_TID, compare_tid, compare_tid },
+	SPLIT_KEY("cpu", SPLIT_CPU, 0),
 	{ "abi", GROUP_ABI, GROUP_ABI, compare_abi, compare_abi },
 	{ "syscall", GROUP_SYSCALL, GROUP_SYSCALL, compare_syscall, compare_syscall },
-	{ "arg0", GROUP_SYSCALL | GROUP_ARG0, GROUP_ARG0, compare_arg0, compare_arg0 },
+	SPLIT_KEY("arg0", SPLIT_ARG0, GROUP_SYSCALL),
+	SPLIT_KEY("arg1", SPLIT_ARG0 + 1, GROUP_SYSCALL),
+	SPLIT_KEY("arg2", SPLIT_ARG0 + 2, GROUP_SYSCALL),
+	SPLIT_KEY("arg3", SPLIT_ARG0 + 3, GROUP_SYSCALL),
+	SPLIT_KEY("arg4", SPLIT_ARG0 + 4, GROUP_SYSCALL),
+	SPLIT_KEY("arg5", SPLIT_ARG5, GROUP_SYSCALL),
 };
 
-static int unknown_key_error(const char *option, const char *text, size_t length, struct diag *d)
+const char *group_key_name(size_t index)
 {
-	char key[NEAREST_WORD_MAX];
-	struct nearest near;
+	return index < ARRAY_SIZE(key_defs) ? key_defs[index].name : NULL;
+}
 
-	snprintf(key, sizeof(key), "%.*s", (int)length, text);
-	near = nearest_to(key);
-	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++)
+static int unknown_key_error(const char *option, const char *key, struct diag *d)
+{
+	struct nearest near = nearest_to(key);
+	char names[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
 		nearest_look(&near, key_defs[i].name);
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 key_defs[i].name);
+	}
 	if (near.best)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"%s: no key \"%s\"; did you mean \"%s\"?", option, key, near.best);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"%s: no key \"%s\"; the keys are pid, tid, comm, unit, user, syscall, abi, "
-			"arg0",
-			option, key);
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s: no key \"%.32s\"; did you mean \"%s\"?",
+				option, key, near.best);
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no key \"%.32s\"; the keys are %s", option, key,
+			names);
+}
+
+/* The keys that a word asks for; 0: none is called so. */
+static unsigned int keys_of_word(const char *word)
+{
+	/* What other tools call them. */
+	static const struct {
+		const char *word, *name;
+	} aliases[] = { { "process", "pid" },
+			{ "command", "comm" },
+			{ "name", "comm" },
+			{ "call", "syscall" },
+			{ "service", "unit" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (!strcmp(word, aliases[i].word))
+			word = aliases[i].name;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
+		if (!strcmp(word, key_defs[i].name))
+			return key_defs[i].keys;
+	}
+	return 0;
 }
 
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d)
 {
-	unsigned int keys = 0;
-	size_t length;
+	char *copy __cleanup(freep) = strdup(list), *at = copy;
+	unsigned int keys = 0, of_word, splits;
+	const char *word;
 
-	for (const char *at = list;; at += length + 1) {
-		size_t i = 0;
-
-		length = strcspn(at, ",");
-		while (i < ARRAY_SIZE(key_defs) && (strlen(key_defs[i].name) != length ||
-						    strncmp(key_defs[i].name, at, length) != 0))
-			i++;
-		if (i == ARRAY_SIZE(key_defs))
-			return unknown_key_error(option, at, length, d);
-		keys |= key_defs[i].keys;
-		if (!at[length])
-			break;
+	if (!copy)
+		return diag_oom(d);
+	while ((word = strsep(&at, ","))) {
+		of_word = keys_of_word(word);
+		if (!of_word)
+			return unknown_key_error(option, word, d);
+		keys |= of_word;
 	}
+	splits = keys & GROUP_SPLITS;
+	if (splits & (splits - 1))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: rows are split by one argument, or by cpu: give one of these",
+				option);
 	*ret = keys;
 	return 0;
+}
+
+enum call_split group_split(unsigned int keys)
+{
+	for (enum call_split split = SPLIT_ARG0; split < NR_CALL_SPLIT; split++) {
+		if (keys & GROUP_OF_SPLIT(split))
+			return split;
+	}
+	return SPLIT_NONE;
 }
 
 static int compare_members(const void *x, const void *y, void *closure)
@@ -148,17 +210,19 @@ static void members_add(struct group_members *members, const struct snapshot *sn
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		struct group_member *member = &members->items[members->count];
 		const struct row *row = snapshot->rows[i];
-		const char *path = NULL;
+		const char *path;
 
 		if ((members->by_name && !row->calls) || (test && !test->has(row, test->closure)))
 			continue;
 		*member = (struct group_member){ .row = row, .in_b = in_b };
 		member->process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
 		if (member->process) {
-			path = snapshot_cgroup(snapshot, member->process->cgroup_id);
+			member->cgroup = snapshot_cgroup(snapshot, member->process->cgroup_id);
 			member->user = snapshot_user(snapshot, member->process->uid);
 		}
-		member->unit_length = cgroup_unit(path ?: "", &member->unit);
+		path = member->cgroup ?: "";
+		member->unit_length = cgroup_unit(path, &member->unit);
+		member->container_length = cgroup_container(path, &member->container);
 		members->count++;
 	}
 }

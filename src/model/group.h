@@ -13,8 +13,23 @@ enum group_key {
 	GROUP_USER = 1 << 4,
 	GROUP_SYSCALL = 1 << 5, /* ABI and number */
 	GROUP_ABI = 1 << 6,
-	GROUP_ARG0 = 1 << 7, /* implies GROUP_SYSCALL */
+	/* What rows may be split by; those of arguments imply GROUP_SYSCALL. */
+	GROUP_ARG0 = 1 << 7,
+	GROUP_CPU = 1 << 13,
+	GROUP_CGROUP = 1 << 14,
+	GROUP_CONTAINER = 1 << 15,
+	GROUP_THREAD = 1 << 16, /* the name of a thread */
 };
+
+/* The key of a split, and all of them. */
+#define GROUP_OF_SPLIT(split) ((unsigned int)GROUP_ARG0 << ((split) - SPLIT_ARG0))
+#define GROUP_SPLITS          (2U * GROUP_CPU - GROUP_ARG0)
+
+/* The split that keys ask for, of which there is one at most. */
+enum call_split group_split(unsigned int keys);
+
+/* The names of all keys, in the order of --help; NULL from the first index on that is out of range. */
+const char *group_key_name(size_t index);
 
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
@@ -51,8 +66,9 @@ int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const str
 struct group_member {
 	const struct row *row;
 	const struct process *process; /* NULL: of nobody */
-	const char *unit;              /* not NUL-terminated */
-	size_t unit_length;
+	const char *cgroup;            /* its path; NULL: not known */
+	const char *unit, *container;  /* not NUL-terminated */
+	size_t unit_length, container_length;
 	const char *user; /* NULL: without a name */
 	bool in_b;
 };

@@ -12,6 +12,12 @@
 #define NOW(member)   { #member, offsetof(struct row, member), .now = true }
 #define WRAPS(member) { #member, offsetof(struct row, member), .grows = false }
 
+const char *const row_split_names[NR_CALL_SPLIT] = {
+	[SPLIT_ARG0] = "arg0",     [SPLIT_ARG0 + 1] = "arg1", [SPLIT_ARG0 + 2] = "arg2",
+	[SPLIT_ARG0 + 3] = "arg3", [SPLIT_ARG0 + 4] = "arg4", [SPLIT_ARG5] = "arg5",
+	[SPLIT_CPU] = "cpu",
+};
+
 const struct row_counter row_counters[NR_ROW_COUNTERS] = {
 	GROWS(calls),   GROWS(errors),     GROWS(interrupted),   GROWS(no_return),   GROWS(untimed),
 	GROWS(denied),  NOW(in_flight),    NOW(in_flight_early), GROWS(wall_ns),     GROWS(off_ns),
@@ -93,8 +99,8 @@ int row_compare(const struct row *a, const struct row *b)
 	order = order ?: compare_u64(a->tid_ns, b->tid_ns);
 	order = order ?: (int)a->abi - (int)b->abi;
 	order = order ?: (a->nr > b->nr) - (a->nr < b->nr);
-	order = order ?: (int)a->has_arg0 - (int)b->has_arg0;
-	return order ?: compare_u64(a->arg0, b->arg0);
+	order = order ?: (int)a->split - (int)b->split;
+	return order ?: compare_u64(a->split_value, b->split_value);
 }
 
 int row_add_errno(struct row *row, int err, uint64_t count)
@@ -288,23 +294,23 @@ void row_copy_identity(struct row *to, const struct row *from)
 	to->tid_ns = from->tid_ns;
 	to->abi = from->abi;
 	to->nr = from->nr;
-	to->has_arg0 = from->has_arg0;
-	to->arg0 = from->arg0;
+	to->split = from->split;
+	to->split_value = from->split_value;
 }
 
 void row_forget_owner(struct row *row)
 {
 	row->pid = row->tid = 0;
 	row->boot_ns = row->tid_ns = 0;
-	row->has_arg0 = false;
-	row->arg0 = 0;
+	row->split = SPLIT_NONE;
+	row->split_value = 0;
 }
 
 void row_forget_number(struct row *row)
 {
 	row->nr = ROW_NR_OTHER;
-	row->has_arg0 = false;
-	row->arg0 = 0;
+	row->split = SPLIT_NONE;
+	row->split_value = 0;
 }
 
 int row_copy(struct row *to, const struct row *from)

@@ -28,6 +28,9 @@ struct stack_count {
 	uint64_t max_ns; /* in a difference that of the whole */
 };
 
+/* Indexed by enum call_split: arg0, …, cpu. Part of the JSON contract; NULL for SPLIT_NONE. */
+extern const char *const row_split_names[NR_CALL_SPLIT];
+
 struct row {
 	uint32_t refs; /* how many lists share it; 0: it is in none, but a variable */
 
@@ -37,9 +40,9 @@ struct row {
 	uint32_t tid;     /* 0: of all threads, or of those that have ended */
 	uint64_t tid_ns;  /* CLOCK_MONOTONIC at which counting that thread began: tids come again */
 	enum syscall_abi abi;
-	int64_t nr; /* 32 bits of the kernel's, or ROW_NR_OTHER */
-	bool has_arg0;
-	uint64_t arg0; /* value of the first argument, when rows are split by it */
+	int64_t nr;            /* 32 bits of the kernel's, or ROW_NR_OTHER */
+	enum call_split split; /* what its calls have in common besides, and its value */
+	uint64_t split_value;
 
 	/* Counts of calls that ended; see struct call_slot. */
 	uint64_t calls;

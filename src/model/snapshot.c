@@ -299,10 +299,11 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 			     "errnos were off, to cost less", false },
 	[LOSS_STACK_TABLE_FULL] = { "stack_table_full", "calls without their stack",
 				    "errno table full: --max-errnos", false },
-	[LOSS_ARG0_TABLE_FULL] = { "arg0_table_full", "calls counted without their first argument",
-				   "row table full: --max-rows; or more than 4096 in a "
-				   "thread",
-				   false },
+	[LOSS_SPLIT_TABLE_FULL] = { "arg0_table_full",
+				    "calls counted without what rows are split by",
+				    "row table full: --max-rows; or more than 4096 in a "
+				    "thread",
+				    false },
 	[LOSS_SWITCH_UNSEEN] = { "switch_unseen", "context switches not seen",
 				 "CPU time may stand as time asleep, or the other way round",
 				 false },

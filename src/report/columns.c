@@ -7,27 +7,53 @@
 #include "model/label.h"
 #include "syscalls/names.h"
 
-static bool unit_text(const struct snapshot *snapshot, const struct process *process, char *buf)
-{
-	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL, *unit;
-	size_t length;
+/* --- texts: false when not known ---------------------------------------------------------------- */
 
-	if (!path)
-		return false;
-	length = cgroup_unit(path, &unit);
+static bool name_text(const char *name, size_t length, char *buf)
+{
 	if (TEXT_ESCAPED_MAX(length) > COLUMN_TEXT_MAX)
 		length = (COLUMN_TEXT_MAX - 1) / 4;
-	text_escape_name(unit, length, buf);
+	text_escape_name(name, length, buf);
 	return true;
 }
 
-static bool user_text(const struct snapshot *snapshot, const struct process *process, char *buf)
+/* The path of a group's cgroup, or NULL. */
+static const char *group_cgroup(const struct column_scope *scope, const struct group *group)
 {
+	return group->process ? snapshot_cgroup(scope->snapshot, group->process->cgroup_id) : NULL;
+}
+
+static bool unit_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_cgroup(scope, group), *unit;
+	size_t length = path ? cgroup_unit(path, &unit) : 0;
+
+	return path && name_text(unit, length, buf);
+}
+
+static bool container_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_cgroup(scope, group), *container;
+	size_t length = path ? cgroup_container(path, &container) : 0;
+
+	return path && name_text(container, length, buf);
+}
+
+static bool cgroup_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_cgroup(scope, group);
+
+	return path && name_text(path, strlen(path), buf);
+}
+
+static bool user_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const struct process *process = group->process;
 	const char *name;
 
 	if (!process || process->uid == UID_NONE)
 		return false;
-	name = snapshot_user(snapshot, process->uid);
+	name = snapshot_user(scope->snapshot, process->uid);
 	if (name)
 		text_escape_visible(name, (COLUMN_TEXT_MAX - 1) / 4, buf);
 	else
@@ -35,12 +61,65 @@ static bool user_text(const struct snapshot *snapshot, const struct process *pro
 	return true;
 }
 
+static bool comm_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
+	if (group->process)
+		process_label(group->process, buf);
+	return true;
+}
+
+static bool pid_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "exited");
+	if (group->sum.pid)
+		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, group->sum.pid);
+	return group->process;
+}
+
+static bool tid_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, group->sum.tid);
+	return group->sum.tid;
+}
+
+static bool abi_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(group->sum.abi));
+	return true;
+}
+
+static bool syscall_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	row_label(&group->sum, buf, COLUMN_TEXT_MAX);
+	return true;
+}
+
+static bool argument_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, group->sum.split_value);
+	return group->sum.split;
+}
+
+static bool cpu_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu64, group->sum.split_value);
+	return group->sum.split;
+}
+
 /* Numbers that columns show. */
 enum {
 	NUMBER_NONE,
 	NUMBER_PID,
 	NUMBER_TID,
-	NUMBER_ARG0,
+	NUMBER_SPLIT,
 	NUMBER_NR,
 	NUMBER_COUNT, /* a member of the row */
 	NUMBER_TIME,  /* a member of the row, of timed calls */
@@ -56,8 +135,10 @@ enum {
 	NR_NUMBER,
 };
 
-#define KEY(name, kind, keys, more_keys, number) \
-	{ name, name, kind, keys, (keys) | (more_keys), number, .offset = 0 }
+#define KEY(name, kind, keys, more_keys, number, text) \
+	{ name, name, kind, keys, (keys) | (more_keys), number, text, .offset = 0 }
+#define SPLIT(name, index) \
+	KEY(name, COLUMN_ID, GROUP_OF_SPLIT(SPLIT_ARG0 + (index)), 0, NUMBER_SPLIT, argument_text)
 #define NUMBER(word, key, unit, what, ...) \
 	{ .name = word, .field = key, .kind = unit, .number = what, __VA_ARGS__ }
 #define MEMBER(word, key, unit, what, member) \
@@ -66,14 +147,24 @@ enum {
 #define QUANTILE(word, q) NUMBER(word, word "_ns", COLUMN_LATENCY, NUMBER_QUANTILE, .quantile = q)
 
 static const struct column columns[] = {
-	KEY("pid", COLUMN_ID, GROUP_PID, 0, NUMBER_PID),
-	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID),
-	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, NUMBER_NONE),
-	KEY("unit", COLUMN_TEXT, GROUP_UNIT, GROUP_PID, NUMBER_NONE),
-	KEY("user", COLUMN_TEXT, GROUP_USER, GROUP_PID, NUMBER_NONE),
-	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, NUMBER_NONE),
-	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, NUMBER_NONE),
-	KEY("arg0", COLUMN_ID, GROUP_ARG0, 0, NUMBER_ARG0),
+	KEY("pid", COLUMN_ID, GROUP_PID, 0, NUMBER_PID, pid_text),
+	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID, tid_text),
+	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, NUMBER_NONE, comm_text),
+	KEY("container", COLUMN_TEXT, GROUP_CONTAINER, GROUP_PID | GROUP_CGROUP, NUMBER_NONE,
+	    container_text),
+	KEY("unit", COLUMN_TEXT, GROUP_UNIT, GROUP_PID | GROUP_CGROUP, NUMBER_NONE, unit_text),
+	KEY("cgroup", COLUMN_TEXT, GROUP_CGROUP, GROUP_PID, NUMBER_NONE, cgroup_text),
+	KEY("user", COLUMN_TEXT, GROUP_USER, GROUP_PID, NUMBER_NONE, user_text),
+	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, NUMBER_NONE, abi_text),
+	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, NUMBER_NONE, syscall_text),
+	/* "cpu" is a time. */
+	KEY("on_cpu", COLUMN_ID, GROUP_CPU, 0, NUMBER_SPLIT, cpu_text),
+	SPLIT("arg0", 0),
+	SPLIT("arg1", 1),
+	SPLIT("arg2", 2),
+	SPLIT("arg3", 3),
+	SPLIT("arg4", 4),
+	SPLIT("arg5", 5),
 	/* In this order Solaris has its calls. */
 	{ .name = "nr",
 	  .field = "nr",
@@ -122,39 +213,8 @@ bool column_is_known(const struct column *column, unsigned int keys)
 bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX])
 {
-	const struct process *process = group->process;
-	const struct row *row = &group->sum;
-
-	if (group->nr_merged || !column_is_known(column, scope->keys))
-		return false;
-	switch (column->shown_by) {
-	case GROUP_PID:
-		snprintf(buf, COLUMN_TEXT_MAX, "exited");
-		if (row->pid)
-			snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, row->pid);
-		return process;
-	case GROUP_TID:
-		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, row->tid);
-		return row->tid;
-	case GROUP_UNIT:
-		return unit_text(scope->snapshot, process, buf);
-	case GROUP_USER:
-		return user_text(scope->snapshot, process, buf);
-	case GROUP_ABI:
-		snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(row->abi));
-		return true;
-	case GROUP_SYSCALL:
-		row_label(row, buf, COLUMN_TEXT_MAX);
-		return true;
-	case GROUP_ARG0:
-		snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, row->arg0);
-		return row->has_arg0;
-	default: /* the name of a process */
-		snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
-		if (process)
-			process_label(process, buf);
-		return true;
-	}
+	return !group->nr_merged && column_is_known(column, scope->keys) && column->text &&
+	       column->text(scope, group, buf);
 }
 
 bool column_number(const struct column *column, const struct column_scope *scope,
@@ -172,7 +232,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 	} numbers[NR_NUMBER] = {
 		[NUMBER_PID] = { row->pid != 0, row->pid, 1 },
 		[NUMBER_TID] = { row->tid != 0, row->tid, 1 },
-		[NUMBER_ARG0] = { row->has_arg0, row->arg0, 1 },
+		[NUMBER_SPLIT] = { row->split != SPLIT_NONE, row->split_value, 1 },
 		[NUMBER_NR] = { true, (uint64_t)row->abi << 32 | (uint32_t)row->nr, 1 },
 		[NUMBER_COUNT] = { true, member, 1 },
 		[NUMBER_TIME] = { timed != 0, member, 1 },

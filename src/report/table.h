@@ -42,8 +42,10 @@ struct column {
 	/* For a key: the keys that bring it into a table, and those that tell what it is. */
 	unsigned int shown_by, known_by;
 	unsigned int number; /* what number it shows, or sorts by; 0: none */
-	size_t offset;       /* of a number of struct row */
-	double quantile;     /* of the row's histogram */
+	/* Writes the text of a key; false when it is not known. */
+	bool (*text)(const struct column_scope *scope, const struct group *group, char *buf);
+	size_t offset;   /* of a number of struct row */
+	double quantile; /* of the row's histogram */
 };
 
 /* All columns in the order of --help, but for the names that other tools have; NULL from the first index on that is out of range. */
@@ -52,7 +54,7 @@ const struct column *column_at(size_t index);
 /* A column by name; -EINVAL with d filled, which starts with the option's name. */
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d);
 
-#define COLUMNS_MAX 32
+#define COLUMNS_MAX 48
 
 struct column_list {
 	const struct column *columns[COLUMNS_MAX];

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		.wait = true,
 		.stacks = is_among(argc, argv, "stacks"),
 		.kernel_stacks = is_among(argc, argv, "kernel-stacks"),
-		.by_arg0 = is_among(argc, argv, "arg0"),
+		.split_by = is_among(argc, argv, "arg0") ? SPLIT_ARG0 : SPLIT_NONE,
 	};
 	struct diag d;
 

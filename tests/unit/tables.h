@@ -61,8 +61,8 @@ static inline struct snapshot *scenario_web(void)
 	web_rows(builder, 200, 1);
 	for (uint64_t i = 0; i < 2; i++) {
 		row_init_calls(&row, 300, ABI_OF_TESTS, "ioctl", 2 + i, 700, 0, 0);
-		row.has_arg0 = true;
-		row.arg0 = i * 0xff;
+		row.split = SPLIT_ARG0;
+		row.split_value = i * 0xff;
 		row.tid = 300;
 		builder_take_row(builder, &row);
 	}

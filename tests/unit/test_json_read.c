@@ -88,8 +88,8 @@ static struct snapshot *snapshot_of_all_fields(void)
 	row.tid = 71;
 	row.tid_ns = 12345;
 	row.result_sum = UINT64_MAX - 5;
-	row.has_arg0 = true;
-	row.arg0 = UINT64_MAX;
+	row.split = SPLIT_ARG0;
+	row.split_value = UINT64_MAX;
 	row.in_flight = 2;
 	row.in_flight_early = 1;
 	row.oldest_start_ns = 100;

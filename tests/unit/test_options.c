@@ -146,7 +146,8 @@ TEST(test_count)
 	assert_has(&o->collector, slower_than_ns, 1500000, max_tasks, 7);
 	assert_has(&o->report.table, min_calls, 5, top, 2);
 	assert_int_equal(o->report.format, FORMAT_WIDE);
-	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
+	assert_true(o->collector.split_by == SPLIT_ARG0 && !o->collector.by_thread &&
+		    !o->collector.stacks);
 	assert_ptr_equal(o->collector.calls, o->output.only);
 	assert_string_equal(o->output.path, "x");
 }

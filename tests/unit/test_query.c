@@ -136,8 +136,8 @@ static struct snapshot *random_snapshot(uint64_t *seed)
 	for (int i = 0; i < 60; i++) {
 		row_init_random(&row, seed);
 		row.tid = row.pid ? row.pid * 10 + (uint32_t)random_below(seed, 3) : 0;
-		row.has_arg0 = random_below(seed, 2);
-		row.arg0 = row.has_arg0 ? random_below(seed, 2) : 0;
+		row.split = (enum call_split)random_below(seed, 2);
+		row.split_value = row.split ? random_below(seed, 2) : 0;
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);

@@ -32,7 +32,7 @@ uint32_t map_array_size(const struct map_array *array)
 
 /* --- what is not asked for here ----------------------------------------------------------------- */
 
-bool slot_arg0(const struct collector *collector, const struct call_slot *slot, uint64_t *ret)
+bool slot_split(const struct collector *collector, const struct call_slot *slot, uint64_t *ret)
 {
 	(void)collector, (void)slot, (void)ret;
 	return false;

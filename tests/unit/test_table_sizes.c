@@ -16,7 +16,7 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
-#define WITH_STACKS { .stacks = true, .by_arg0 = true }
+#define WITH_STACKS { .stacks = true, .split_by = SPLIT_ARG0 }
 
 static const struct {
 	struct collector_options options;
