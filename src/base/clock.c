@@ -40,6 +40,14 @@ void clock_set_timer(int fd, uint64_t first_ns, uint64_t repeat_ns)
 	timerfd_settime(fd, 0, &when, NULL);
 }
 
+void clock_sleep_until(uint64_t mono_ns)
+{
+	const struct timespec when = timespec_of(mono_ns);
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
+		;
+}
+
 int clock_until_ms(uint64_t mono_ns)
 {
 	uint64_t now_ns = clock_mono_ns(), left_ms;

@@ -22,6 +22,9 @@ static inline int sooner_ms(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
+/* Sleeps until then on CLOCK_MONOTONIC. */
+void clock_sleep_until(uint64_t mono_ns);
+
 /* Sets a timerfd on CLOCK_MONOTONIC: first_ns from now, and then every repeat_ns; 0: never. */
 void clock_set_timer(int fd, uint64_t first_ns, uint64_t repeat_ns);
 

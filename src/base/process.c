@@ -6,6 +6,7 @@
 #include "base/process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
@@ -279,4 +280,13 @@ int regular_file_find_trusted(int root_fd, const char *path, int flags, uint64_t
 		return fd;
 	close(fd);
 	return -EPERM;
+}
+
+int process_become(const struct passwd *user)
+{
+	if (initgroups(user->pw_name, user->pw_gid) || setgid(user->pw_gid) ||
+	    setuid(user->pw_uid) || setenv("HOME", user->pw_dir, 1) ||
+	    setenv("USER", user->pw_name, 1) || setenv("LOGNAME", user->pw_name, 1))
+		return errno;
+	return 0;
 }

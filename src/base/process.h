@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits.h>
+#include <pwd.h>
 #include <sys/types.h>
 
 #include "base/mem.h"
@@ -96,3 +97,6 @@ int regular_file_read(int root_fd, const char *path, int flags, uint64_t max_byt
  */
 int regular_file_find_trusted(int root_fd, const char *path, int flags, uint64_t max_bytes,
 			      uid_t user);
+
+/* Gives up root for a user, who is also the one of HOME, USER and LOGNAME. Returns 0 or an errno. */
+int process_become(const struct passwd *user);

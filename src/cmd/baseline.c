@@ -8,7 +8,11 @@ static const struct action {
 	const char *name;
 	const char
 		*method; /* that is asked of the baseline that one more word names; NULL: none is */
-} actions[] = { { "save", "PUT" }, { "list", NULL }, { "rm", "DELETE" } };
+} actions[] = { { "save", "PUT" },
+		{ "list", NULL },
+		{ "ls", NULL },
+		{ "rm", "DELETE" },
+		{ "delete", "DELETE" } };
 
 /* Changes a baseline. Options other than those of save change nothing. */
 static int change(const struct options *o, const struct action *action, const char *name,

@@ -62,9 +62,6 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 static int side_get(const char *text, const struct options *o, struct asked_snapshot *ret,
 		    struct diag *d)
 {
-	const struct targets *targets = &o->targets;
-	const struct process_filter filter = { targets->pids, targets->nr_pids, targets->selectors,
-					       targets->nr_selectors };
 	struct snapshot *all __cleanup(snapshot_freep) = NULL;
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
 	bool is_file = !access(text, F_OK);
@@ -73,7 +70,7 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	if (err)
 		return err;
 	all = steal_ptr(&ret->snapshot);
-	if (is_file && snapshot_filter(all, &filter, &chosen))
+	if (is_file && targets_filter(&o->targets, all, &chosen))
 		return diag_oom(d);
 	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
@@ -85,6 +82,7 @@ static int compare_run(const struct options *o, struct diag *d)
 	struct compare_view view __cleanup(compare_view_done) = { 0 };
 	struct compare_input input = { .fail_over = o->fail_over_percent / 100 };
 	struct table_options table = o->report.table;
+	struct output output __cleanup(output_done) = { 0 };
 	int err;
 
 	if (o->nr_words != 2)
@@ -98,13 +96,24 @@ static int compare_run(const struct options *o, struct diag *d)
 		return err;
 	input.a = (struct compare_source){ o->words[0], a.snapshot };
 	input.b = (struct compare_source){ o->words[1], b.snapshot };
-	table.width = output_width(stdout);
+	err = output_open(&output, o, d);
+	if (err)
+		return err;
+	table.width = output_width(o, output.stream);
+	table.errors_only |= o->report.errors;
 	if (compare_view_make(&input, &table, &view))
 		return diag_oom(d);
-	err = o->report.format == FORMAT_JSON ? report_comparison_json(&input, &view, stdout)
-					      : report_comparison(&input, &view, &table, stdout);
+	err = output_begin(&output, o);
+	if (!err && o->report.format == FORMAT_JSON)
+		err = report_comparison_json(&input, &view, output.stream);
+	else if (!err && o->report.format == FORMAT_CSV)
+		err = report_comparison_csv(&input, &view, output.stream);
+	else if (!err)
+		err = report_comparison(&input, &view, &table, output.stream);
+	if (!err && fflush(output.stream))
+		err = -errno;
 	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err));
+		return output_failed(o, err, d);
 	return view.failed ? STATUS_REGRESSION : STATUS_OK;
 }
 

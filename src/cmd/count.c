@@ -24,11 +24,13 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	struct collector *collector = run->session.collector;
 	const struct target_options how = { .follow = o->follow, .await_exec = true };
 	struct command *command = &run->session.command;
-	int err = o->command ? command_prepare(command, o->command, &run->session.before, d)
-			     : session_attach(&run->session, d);
+	int err = o->as_user ? command_set_user(command, o->as_user, d) : 0;
 	size_t files, bytes, processes;
 	uint32_t threads;
 
+	if (!err)
+		err = o->command ? command_prepare(command, o->command, &run->session.before, d)
+				 : session_attach(&run->session, d);
 	/* The command begins when everything is there that counts it. */
 	if (!err && o->command)
 		err = collector_add_target(collector, command->pid, &how, d);
@@ -44,13 +46,18 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
 		      "'bpftruss doctor'\n",
 		      stderr);
-	if (o->command)
+	if (o->command) {
+		fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
+			command->pid, o->follow ? " and its children" : "");
 		return command_release(command, o->command[0], d);
+	}
 	processes = collector_targets(collector);
 	threads = collector_live(collector);
 	fputs("bpftruss: counting ", stderr);
 	if (!o->collector.nr_selectors)
 		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	if (collector_threads(collector))
+		fprintf(stderr, "%zu of its ", collector_threads(collector));
 	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
 	return 0;
 }

@@ -20,15 +20,16 @@ static uint64_t step_to_fit(uint64_t span_ns)
 	return 7 * 86400 * NS_PER_SEC;
 }
 
-static int question_make(const struct options *o, struct history_question *ret, struct diag *d)
+static int question_make(const struct options *o, bool is_report, struct history_question *ret,
+			 struct diag *d)
 {
 	const struct targets *targets = &o->targets;
 	int64_t now = clock_real_ns();
 	int err;
 
 	*ret = (struct history_question){
-		/* Only JSON has the kinds. */
-		.by_call = o->report.format != FORMAT_JSON,
+		/* Only JSON and reports have the kinds. */
+		.by_call = !is_report && o->report.format != FORMAT_JSON,
 		.from_ns = now - 86400 * (int64_t)NS_PER_SEC,
 		.to_ns = now,
 		.filter = { targets->pids, targets->nr_pids, targets->selectors,
@@ -41,10 +42,12 @@ static int question_make(const struct options *o, struct history_question *ret, 
 	/* Without an end, it is when the daemon answers. */
 	if (ret->to_ns >= now)
 		ret->to_ns = 0;
-	if (!o->step)
+	if (!o->step && !is_report)
 		return 0;
 	ret->step_ns = 0;
-	return strcmp(o->step, "all") ? duration_parse("--step", o->step, &ret->step_ns, d) : 0;
+	return o->step && strcmp(o->step, "all")
+		       ? duration_parse("--step", o->step, &ret->step_ns, d)
+		       : 0;
 }
 
 static int history_from_daemon(const struct options *o, const struct history_question *question,
@@ -87,17 +90,62 @@ static int history_get(const struct options *o, const struct history_question *q
 	return err;
 }
 
+/* Whether a report is asked for, and not a line for each step. */
+static bool history_is_report(const struct options *o)
+{
+	const struct report_options *r = &o->report;
+	const struct table_options *t = &r->table;
+
+	return r->format == FORMAT_WIDE || r->format == FORMAT_STRACE ||
+	       r->format == FORMAT_CHART || r->errors || t->keys || t->sort.count || t->top ||
+	       t->min_calls || t->errors_only || t->successes_only || t->columns ||
+	       output_has_side_files(o);
+}
+
+/* Where a step stands above the report of it. */
+static void print_step(const struct timeline_step *step, FILE *out)
+{
+	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
+
+	clock_local(step->start_ns, start, sizeof(start));
+	clock_local(step->end_ns, end, sizeof(end));
+	fprintf(out, "%s to %s, %.1f s counted%s\n", start, end,
+		(double)step->covered_ns / (double)NS_PER_SEC, step->sum ? "" : ": no calls");
+}
+
+/* One report a step, each with its span. */
+static int write_reports(const struct options *o, const struct timeline *timeline,
+			 struct output *output, struct diag *d)
+{
+	const enum report_format format = o->report.format;
+	int err = 0;
+
+	for (size_t i = 0; i < timeline->nr_steps && !err; i++) {
+		const struct timeline_step *step = &timeline->steps[i];
+
+		if (format == FORMAT_TRUSS || format == FORMAT_WIDE || format == FORMAT_STRACE)
+			print_step(step, stderr);
+		if (step->sum)
+			err = output_report(output, o, step->sum, d);
+	}
+	return err;
+}
+
 static int history_run(const struct options *o, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	struct table_options table = o->report.table;
+	struct output output __cleanup(output_done) = { 0 };
+	struct report_options how = o->report;
+	const bool is_report = history_is_report(o);
 	struct history_question question;
-	int err = question_make(o, &question, d);
+	int err = output_open(&output, o, d) ?: question_make(o, is_report, &question, d);
 
 	if (!err)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
 		return err;
+	if (is_report)
+		return write_reports(o, &timeline, &output, d);
 	for (size_t i = 0; i < timeline.nr_steps; i++) {
 		struct snapshot **sum = &timeline.steps[i].sum;
 		struct snapshot *all __cleanup(snapshot_freep) = steal_ptr(sum);
@@ -105,15 +153,17 @@ static int history_run(const struct options *o, struct diag *d)
 		if (all && snapshot_select(all, o->output.only, sum))
 			return diag_oom(d);
 	}
-	table.width = output_width(stdout);
-	if (o->report.format == FORMAT_JSON)
-		err = report_timeline_json(&timeline, stdout);
-	else if (o->report.format == FORMAT_CSV)
-		err = report_timeline_csv(&timeline, &table, stdout);
-	else
-		err = report_timeline(&timeline, &table, stdout);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
-		   : 0;
+	how.table.width = output_width(o, output.stream);
+	err = output_begin(&output, o);
+	if (!err && o->report.format == FORMAT_JSON)
+		err = report_timeline_json(&timeline, output.stream);
+	else if (!err && o->report.format == FORMAT_CSV)
+		err = report_timeline_csv(&timeline, &how, output.stream);
+	else if (!err)
+		err = report_timeline(&timeline, &how.table, output.stream);
+	if (!err && fflush(output.stream))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
 }
 
 const struct verb history_verb = {
@@ -123,8 +173,10 @@ const struct verb history_verb = {
 	"what was counted in the past, step by step",
 	"usage: bpftruss history [options]",
 	"Prints what was counted in the past, step by step, and when nothing was counted. Without\n"
-	"--from, prints the last day.",
+	"--from, prints the last day. Options that ask for a table (-w, --by, --sort, --errors,\n"
+	"...) print one of the whole span, or with --step one of each step.",
 	"  bpftruss history                              the last day\n"
 	"  bpftruss history --from 09:00 --to 09:30 --step 1m -u nginx.service\n"
-	"  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv",
+	"  bpftruss history --from yesterday --by unit --sort errors --top 10\n"
+	"  bpftruss history --from -7d --step 1h -t fsync --csv > fsync.csv",
 };

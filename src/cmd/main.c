@@ -10,7 +10,7 @@
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
 	&count_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
-	&status_verb, &history_verb, &baseline_verb, &compare_verb,
+	&status_verb, &history_verb, &baseline_verb, &compare_verb, &report_verb,
 };
 
 /* The completion of a shell asks for this. */

@@ -20,6 +20,7 @@ struct setting {
 	const struct option_def *def;
 	const char *called, *arg;
 	void *member;
+	struct options *options;
 	struct diag *d;
 };
 
@@ -158,6 +159,10 @@ static int set_duration(const struct setting *s)
 
 static int set_text(const struct setting *s)
 {
+	if (!s->arg) {
+		*(const char **)s->member = "";
+		return 0;
+	}
 	if (!*s->arg)
 		return refuse(s, "is empty");
 	*(const char **)s->member = s->arg;
@@ -198,6 +203,29 @@ static int set_calls(const struct setting *s)
 	return err ? diag_set(s->d, why.kind, -err, "%s: %.400s", s->called, why.text) : 0;
 }
 
+/* trace=LIST, t=LIST or LIST, as strace -e has it. */
+static int set_expression(const struct setting *s)
+{
+	static const char *const names[] = { "trace=", "t=" };
+	struct setting list = *s;
+	size_t word = strspn(s->arg, "abcdefghijklmnopqrstuvwxyz-");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strncmp(s->arg, names[i], strlen(names[i]))) {
+			list.arg += strlen(names[i]);
+			return set_calls(&list);
+		}
+	}
+	/* =open is the call alone. */
+	if (word && s->arg[word] == '=')
+		return refuse(s, "is not understood: give trace=LIST%s",
+			      strncmp(s->arg, "status", word)
+				      ? ""
+				      : ", -z for calls that succeed or -Z for "
+					"those that fail");
+	return set_calls(s);
+}
+
 static int set_keys(const struct setting *s)
 {
 	return group_keys_parse(s->called, s->arg, s->member, s->d);
@@ -235,10 +263,24 @@ static int add_pids(const struct setting *s)
 	return 0;
 }
 
+/* strace -U has columns where truss has a user: who is no user and all columns is taken for these. */
+static bool user_is_columns(const struct setting *s)
+{
+	struct column_list columns;
+
+	if (s->def->value != SELECT_USER || user_name_exists(s->arg) ||
+	    columns_parse(s->arg, &columns, NULL))
+		return false;
+	s->options->output.columns = columns;
+	return true;
+}
+
 static int add_selector(const struct setting *s)
 {
 	struct targets *targets = s->member;
 
+	if (user_is_columns(s))
+		return 0;
 	if (targets->nr_selectors == MAX_SELECTORS)
 		return diag_set(s->d, DIAG_USAGE, EINVAL,
 				"at most %d of -n, -u, -g, -U can be given", MAX_SELECTORS);
@@ -270,6 +312,7 @@ static const struct kind {
 	[OPTION_GROUP] = { set_group, "GROUP", "name" },
 	[OPTION_ADDRESS] = { set_address, "ADDRESS:PORT", NULL },
 	[OPTION_CALLS] = { set_calls, "[!]LIST", "list" },
+	[OPTION_EXPRESSION] = { set_expression, "trace=LIST", "list" },
 	[OPTION_KEYS] = { set_keys, "KEYS", "list" },
 	[OPTION_SORT] = { set_sort, "COLUMNS", "list" },
 	[OPTION_COLUMNS] = { set_columns, "LIST", "list" },
@@ -303,7 +346,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 int option_set(const struct option_def *def, struct options *o, const char *called, const char *arg,
 	       struct diag *d)
 {
-	const struct setting setting = { def, called, arg, (char *)o + def->offset, d };
+	const struct setting setting = { def, called, arg, (char *)o + def->offset, o, d };
 	int err = kinds[def->kind].set(&setting);
 
 	if (err)
@@ -367,8 +410,8 @@ static int unknown_option_error(const struct options *o, struct diag *d)
 			is_letter ? "" : " or ambiguous", called, verb, blank);
 }
 
-/* Sets the option that getopt has found. */
-static int option_take(struct options *o, int key, struct diag *d)
+/* Sets the option that getopt has found, and names it as it was written. */
+static int option_take(struct options *o, int key, bool is_long, struct diag *d)
 {
 	char called[32];
 
@@ -377,10 +420,10 @@ static int option_take(struct options *o, int key, struct diag *d)
 
 		if (!(def->verbs & o->verb->bit) || option_key(i) != key)
 			continue;
-		if (def->letter)
-			snprintf(called, sizeof(called), "-%c", def->letter);
-		else
+		if (is_long)
 			snprintf(called, sizeof(called), "--%s", def->name);
+		else
+			snprintf(called, sizeof(called), "-%c", def->letter);
 		return option_set(def, o, called, optarg, d);
 	}
 	return unknown_option_error(o, d);
@@ -390,18 +433,19 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 {
 	char letters[2 + 2 * MAX_OPTIONS + 1];
 	struct option longs[MAX_OPTIONS + 1];
-	int key, err = 0;
+	int key, index = -1, err = 0;
 
 	options_for_getopt(o->verb, letters, longs);
 	o->argc = argc;
 	o->argv = argv;
 	opterr = 0;
 	optind = 0;
-	while (!err && (key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+	while (!err && (key = getopt_long(argc, argv, letters, longs, &index)) != -1) {
 		if (key == ':')
 			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
 					argv[optind - 1]);
-		err = option_take(o, key, d);
+		err = option_take(o, key, index >= 0, d);
+		index = -1;
 	}
 	if (err)
 		return err;

@@ -3,14 +3,15 @@
 #include "cmd/options.h"
 
 #include "base/clock.h"
+#include "cmd/reporting.h"
 
 /* Verbs that take the same options. */
-#define REPORTING   (VERB_COUNT | VERB_SNAPSHOT)
+#define REPORTING   (VERB_COUNT | VERB_SNAPSHOT | VERB_HISTORY | VERB_REPORT)
+#define SHAPING     (REPORTING | VERB_COMPARE)
 #define ASKING      (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
 #define TABLES      (VERB_COUNT | VERB_DAEMON)
-#define WITH_TARGET (VERBS_COUNTING | VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE)
-#define WITH_CALLS  (REPORTING | VERB_HISTORY | VERB_COMPARE)
-#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR)
+#define WITH_TARGET (VERBS_COUNTING | SHAPING)
+#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR | VERB_REPORT)
 
 #define TO(member)                                  \
 	.offset = offsetof(struct options, member), \
@@ -31,21 +32,26 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-/* Only a verb that counts can tell threads and first arguments apart. */
-static const char *const key_words[] = { "pid",     "comm", "unit", "user",
-					 "syscall", "abi",  "tid",  "arg0" };
+static const char *const key_words[] = { "pid",    "tid",     "comm", "unit", "container", "user",
+					 "cgroup", "syscall", "abi",  "cpu",  "arg0",      "arg1",
+					 "arg2",   "arg3",    "arg4", "arg5" };
 
 const struct option_def option_defs[] = {
 	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
 	  "count system calls; print one table at the end" },
+	{ "summary", 'C', OPTION_FLAG, VERB_COUNT, TO(count), "the same as -c" },
+	{ "as-user", 0, OPTION_TEXT, VERB_COUNT, TO(as_user),
+	  "run the command as this user, by default as the one who called sudo", .arg = "[=USER]" },
 
 	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
-	  "only what happened since: a span, boot, a saved snapshot", .arg = "10m|BOOT|FILE",
-	  WORDS(since_words) },
-	{ "from", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(from),
-	  "start: 14:05, \"2026-11-19 14:05\", \"2h ago\", @1763560000" },
-	{ "to", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(to), "end (default now)" },
+	  "only what happened since: a span, a time, boot, a saved snapshot",
+	  .arg = "10m|14:05|BOOT|FILE", WORDS(since_words) },
+	{ "since", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(from), "the same as --from" },
+	{ "from", 0, OPTION_MOMENT, VERB_SNAPSHOT | VERB_HISTORY | VERB_BASELINE, TO(from),
+	  "start: 14:05, \"2026-11-19 14:05\", -2h, \"5 minutes ago\", yesterday" },
+	{ "to", 0, OPTION_MOMENT, VERB_SNAPSHOT | VERB_HISTORY | VERB_BASELINE, TO(to),
+	  "end (default now)" },
 	{ "step", 0, OPTION_TEXT, VERB_HISTORY, TO(step),
 	  "a line per 1m, 10m, 1h, 1d …; all: one (default: to fit)", .arg = "SPAN",
 	  WORDS(step_words) },
@@ -108,54 +114,60 @@ const struct option_def option_defs[] = {
 	  "with -p: also count child processes", "targets" },
 
 	/* Time, and kinds of calls. */
-	{ "duration", 'd', OPTION_DURATION, VERB_COUNT, TO(duration_ns),
+	{ "duration", 'd', OPTION_DURATION, VERB_COUNT | VERB_SNAPSHOT, TO(duration_ns),
 	  "stop after this time: 10, 500ms, 5m, 2h", .range = "a millisecond or more",
 	  .low = NS_PER_MS, .high = UINT64_MAX },
-	{ "interval", 'i', OPTION_DURATION, VERB_COUNT, TO(interval_ns),
+	{ "interval", 'i', OPTION_DURATION, VERB_COUNT | VERB_SNAPSHOT, TO(interval_ns),
 	  "report each interval by itself", .range = "a millisecond or more", .low = NS_PER_MS,
 	  .high = UINT64_MAX },
-	{ "number", 'N', OPTION_NUMBER, VERB_COUNT, TO(count_limit),
+	{ "number", 'N', OPTION_NUMBER, VERB_COUNT | VERB_SNAPSHOT, TO(count_limit),
 	  "with -i: stop after this many", .arg = "COUNT", .high = 1000000000 },
 	{ "slower-than", 0, OPTION_DURATION, VERB_COUNT, TO(collector.slower_than_ns),
 	  "only calls that take at least this long, such as 10ms", .range = "an hour or less",
 	  .low = 1, .high = 3600 * NS_PER_SEC },
-	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(output.only),
+	{ "trace", 't', OPTION_CALLS, SHAPING, TO(output.only),
 	  "report only (or, with !, all but) these calls and %classes", .asked = true },
+	{ "expr", 'e', OPTION_EXPRESSION, VERB_COUNT, TO(output.only),
+	  "the same in the words of strace: trace=LIST" },
 
 	/* Reports. */
-	{ "output", 'o', OPTION_FILE, REPORTING, TO(output.path), "write the report to FILE" },
-	{ "wide", 'w', OPTION_VALUE, REPORTING, TO(report.format),
+	{ "output", 'o', OPTION_FILE, SHAPING, TO(output.path), "write the report to FILE" },
+	{ "wide", 'w', OPTION_VALUE, SHAPING, TO(report.format),
 	  "a wide table: times, percentiles, waiting calls apart", .value = FORMAT_WIDE },
-	{ "hist", 0, OPTION_VALUE, REPORTING, TO(report.format),
-	  "the wide table, with a histogram of each row", .value = FORMAT_WIDE,
-	  ALSO(report.table.hist), .asked = true },
-	{ "errors", 0, OPTION_VALUE, REPORTING, TO(report.format),
-	  "a table of errors: errno, number, share", .value = FORMAT_ERRORS },
-	{ "csv", 0, OPTION_VALUE, REPORTING | VERB_HISTORY, TO(report.format),
-	  "comma-separated values", .value = FORMAT_CSV },
-	{ "json", 0, OPTION_VALUE, WITH_CALLS, TO(report.format),
-	  "one JSON object instead of the table", .value = FORMAT_JSON },
+	{ "hist", 0, OPTION_FLAG, REPORTING, TO(report.table.hist),
+	  "the wide table, with a histogram of each row", .asked = true },
+	{ "errors", 0, OPTION_FLAG, SHAPING, TO(report.errors),
+	  "a table of errors: errno, number, share", .asked = true },
+	{ "csv", 0, OPTION_VALUE, SHAPING, TO(report.format), "comma-separated values",
+	  .value = FORMAT_CSV },
+	{ "json", 0, OPTION_VALUE, SHAPING, TO(report.format),
+	  "one JSON object: all that was counted, or with --by, --sort,\n"
+	  "--top and the like the rows of that table",
+	  .value = FORMAT_JSON },
 	{ "format", 0, OPTION_CHOICE, REPORTING, TO(report.format),
-	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(report_format_names) },
+	  "truss, wide, json, csv, strace, errors, hist,\nfolded, pprof, flame or chart",
+	  .arg = "NAME", WORDS(report_format_names) },
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
-	{ "by", 0, OPTION_KEYS, VERB_COUNT, TO(report.table.keys),
-	  "rows by pid,tid,comm,unit,user,syscall,abi,arg0", WORDS(key_words) },
-	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT | VERB_COMPARE, TO(report.table.keys),
-	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6,
-	  .asked = true },
-	{ "sort", 0, OPTION_SORT, REPORTING, TO(report.table.sort),
+	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
+	  "rows by pid,tid,comm,unit,container,user,cgroup,syscall,\nabi,cpu,arg0...arg5",
+	  WORDS(key_words), .asked = true },
+	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: least", .asked = true },
-	{ "top", 0, OPTION_NUMBER, REPORTING | VERB_COMPARE, TO(report.table.top),
+	{ "top", 0, OPTION_NUMBER, SHAPING, TO(report.table.top),
 	  "only the first N rows; the others are added up", .high = 1000000, .asked = true },
-	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns), "columns of the wide table",
-	  .asked = true },
-	{ "min-calls", 0, OPTION_NUMBER, REPORTING, TO(report.table.min_calls),
+	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns),
+	  "columns of the wide table, CSV or JSON", .asked = true },
+	{ "min-calls", 0, OPTION_NUMBER, SHAPING, TO(report.table.min_calls),
 	  "only rows of at least N calls", .high = UINT32_MAX, .asked = true },
-	{ "errors-only", 0, OPTION_FLAG, REPORTING, TO(report.table.errors_only),
+	{ "successes-only", 'z', OPTION_FLAG, SHAPING, TO(report.table.successes_only),
+	  "only rows with calls that succeeded", .asked = true },
+	{ "errors-only", 'Z', OPTION_FLAG, SHAPING, TO(report.table.errors_only),
 	  "only rows with errors", .asked = true },
-	{ "waiting", 0, OPTION_CALLS, WITH_CALLS, TO(output.waiting),
+	{ "waiting", 0, OPTION_CALLS, SHAPING, TO(output.waiting),
 	  "calls that wait for work, listed separately", .asked = true },
+	{ "width", 0, OPTION_NUMBER, SHAPING, TO(output.width),
+	  "of tables, in columns (default: of the terminal, or COLUMNS)", .high = MAX_WIDTH },
 
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),

@@ -22,11 +22,19 @@ bool targets_given(const struct targets *targets)
 	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
+/* Whether anything that is written has call stacks. */
+static bool stacks_are_shown(const struct options *o)
+{
+	const char *const *files = o->output.side_files;
+
+	return o->report.show_stacks || report_format_has_stacks(o->report.format) ||
+	       files[SIDE_FILE_FOLDED] || files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
+}
+
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
 	struct collector_options *c = &o->collector;
-	const char *const *files = o->output.side_files;
 
 	/* Any other target is one of all. */
 	if (targets->all) {
@@ -37,8 +45,11 @@ static void collector_complete(struct options *o)
 	c->nr_selectors = targets->nr_selectors;
 	c->pids = targets->pids;
 	c->nr_pids = targets->nr_pids;
-	c->stacks = c->stacks || o->report.show_stacks || files[SIDE_FILE_FOLDED] ||
-		    files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
+	/* Options that say how stacks are to be ask for them. */
+	if (o->verb->bit == VERB_COUNT && (c->kernel_stacks || c->inlines || c->debuginfod) &&
+	    !stacks_are_shown(o))
+		o->report.show_stacks = true;
+	c->stacks |= stacks_are_shown(o);
 	c->by_thread = o->report.table.keys & GROUP_TID;
 	c->split_by = group_split(o->report.table.keys);
 	c->calls = o->output.only;
@@ -47,6 +58,51 @@ static void collector_complete(struct options *o)
 
 /* --- contradictions --------------------------------------------------------------------------- */
 
+/* The format that an option has chosen; NR_REPORT_FORMAT: none. */
+static enum report_format format_given(const struct options *o, size_t index)
+{
+	const struct option_def *def = &option_defs[index];
+	enum report_format format;
+
+	if (!o->given[index] || def->offset != offsetof(struct options, report.format))
+		return NR_REPORT_FORMAT;
+	if (def->kind == OPTION_VALUE)
+		return (enum report_format)def->value;
+	return report_format_parse(o->given[index], &format, NULL) ? NR_REPORT_FORMAT : format;
+}
+
+static bool format_is_wide(enum report_format format)
+{
+	return format == FORMAT_WIDE || format == FORMAT_ERRORS || format == FORMAT_HIST;
+}
+
+/* The wide table may be CSV or JSON, too. Otherwise a report has one format. */
+static int format_complete(struct options *o, struct diag *d)
+{
+	enum report_format chosen = NR_REPORT_FORMAT;
+
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const enum report_format before = chosen, format = format_given(o, i);
+
+		if (format == NR_REPORT_FORMAT)
+			continue;
+		o->report.errors |= format == FORMAT_ERRORS;
+		o->report.table.hist |= format == FORMAT_HIST;
+		if (before == NR_REPORT_FORMAT || format_is_wide(before))
+			chosen = format;
+		if (before == NR_REPORT_FORMAT || before == format ||
+		    (format_is_wide(before) && format_is_wide(format)) ||
+		    (format_is_wide(before) && (format == FORMAT_JSON || format == FORMAT_CSV)) ||
+		    (format_is_wide(format) && (before == FORMAT_JSON || before == FORMAT_CSV)))
+			continue;
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"a report has one format: %s or %s, not both",
+				report_format_names[before], report_format_names[format]);
+	}
+	o->report.format = chosen == NR_REPORT_FORMAT ? FORMAT_TRUSS : chosen;
+	return 0;
+}
+
 static int format_check(const struct options *o, struct diag *d)
 {
 	struct report_options report = o->report;
@@ -54,10 +110,6 @@ static int format_check(const struct options *o, struct diag *d)
 	/* The picture obeys it. */
 	if (o->output.side_files[SIDE_FILE_CHART] && report.format == FORMAT_CSV)
 		report.table.waiting = NULL;
-	if (o->collector.kernel_stacks && !o->collector.stacks)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--kernel-stacks needs --stacks, --folded, --pprof "
-				"or --flame");
 	return report_options_check(&report, d);
 }
 
@@ -105,10 +157,7 @@ static int count_check(const struct options *o, struct diag *d)
 		bool broken;
 		const char *sentence;
 	} rules[] = {
-		{ c->inlines && !c->stacks, "--inline needs --stacks, --folded, "
-					    "--pprof or --flame" },
-		{ c->debuginfod && !c->stacks,
-		  "--debuginfod needs --stacks, --folded, --pprof or --flame" },
+		{ o->as_user && !o->command, "--as-user is for a command: give one to run" },
 		{ c->debuginfod && (!urls || !*urls),
 		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
 		  "sudo passes it on" },
@@ -135,11 +184,59 @@ static int count_check(const struct options *o, struct diag *d)
 	return err;
 }
 
+/* Returns what a verb cannot tell, or NULL. */
+static const char *verb_lacks(const struct options *o)
+{
+	const unsigned int keys = o->report.table.keys;
+	const enum verb_bit verb = o->verb->bit;
+	const bool is_chart = o->output.side_files[SIDE_FILE_CHART];
+	const struct {
+		bool is_broken;
+		const char *sentence;
+	} rules[] = {
+		{ verb & (VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE) &&
+			  keys & (GROUP_TID | GROUP_SPLITS),
+		  "--by: the daemon keeps neither threads, nor arguments, nor CPUs; bpftruss -c "
+		  "counts by these" },
+		{ verb == VERB_HISTORY && keys & GROUP_PID,
+		  "--by: the history knows processes by name, user and unit, not by pid; see "
+		  "bpftruss snapshot" },
+		{ verb == VERB_HISTORY && stacks_are_shown(o),
+		  "the history has no call stacks; see bpftruss snapshot --stacks" },
+		{ verb == VERB_HISTORY && (is_chart || o->report.format == FORMAT_CHART) &&
+			  o->step && strcmp(o->step, "all") != 0,
+		  "a chart is of the whole span: --chart goes without --step" },
+		{ verb == VERB_COMPARE && o->report.format == FORMAT_CSV && o->report.errors,
+		  "compare has errors of each row beside its calls: --csv goes without --errors" },
+		{ verb == VERB_SNAPSHOT && o->since && (o->from || o->to),
+		  "since when? give --since, or --from and --to, not both" },
+		{ verb == VERB_SNAPSHOT && (o->since || o->from || o->to) &&
+			  (o->interval_ns || o->duration_ns),
+		  "-i and -d are about what comes, --since, --from and --to about what was: give "
+		  "one or the other" },
+		{ verb == VERB_SNAPSHOT && o->count_limit && !o->interval_ns,
+		  "-N counts intervals: give -i TIME, too" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].is_broken)
+			return rules[i].sentence;
+	}
+	return NULL;
+}
+
 int options_complete(struct options *o, struct diag *d)
 {
-	const bool is_snapshot = o->verb->bit == VERB_SNAPSHOT;
 	struct report_options *r = &o->report;
+	const bool has_report = !(o->verb->bit & (VERB_TOP | VERB_DOCTOR | VERB_DAEMON |
+						  VERB_STATUS | VERB_BASELINE));
+	const char *lacks;
+	int err;
 
+	if (o->targets.all && (o->targets.nr_pids || o->targets.nr_selectors))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"-a is all processes: give it, or some of -p, -n, -u, -g and -U, "
+				"not both");
 	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
 		o->targets.all = true;
 	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
@@ -149,18 +246,18 @@ int options_complete(struct options *o, struct diag *d)
 		r->stacks.top = r->table.top;
 		r->table.top = 0;
 	}
-	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
-		r->format = FORMAT_WIDE;
+	err = has_report ? format_complete(o, d) : 0;
+	if (!err && has_report)
+		report_options_settle(r);
 	collector_complete(o);
 	if (o->help || o->version)
 		return 0;
+	if (err)
+		return err;
 	if (o->verb->bit == VERB_COUNT)
 		return count_check(o, d);
-	/* The verbs that ask the daemon. */
-	if (r->table.keys & (GROUP_TID | GROUP_SPLITS))
-		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
-				is_snapshot ? "the daemon keeps neither threads nor first "
-					      "arguments; use bpftruss -c"
-					    : "threads and first arguments are not compared");
-	return is_snapshot ? report_check(o, d) : 0;
+	lacks = verb_lacks(o);
+	if (lacks)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s", lacks);
+	return has_report ? report_check(o, d) : 0;
 }

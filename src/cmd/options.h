@@ -33,9 +33,10 @@ enum verb_bit {
 	VERB_HISTORY = 1 << 6,
 	VERB_BASELINE = 1 << 7,
 	VERB_COMPARE = 1 << 8,
+	VERB_REPORT = 1 << 9,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 	/* These take words that are no options; those of the truss face are a command to run. */
-	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE,
+	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE | VERB_REPORT,
 };
 
 struct options;
@@ -51,7 +52,7 @@ struct verb {
 };
 
 extern const struct verb count_verb, top_verb, doctor_verb, daemon_verb, snapshot_verb, status_verb,
-	history_verb, baseline_verb, compare_verb;
+	history_verb, baseline_verb, compare_verb, report_verb;
 
 /* Files that are written besides the report. */
 enum side_file {
@@ -78,6 +79,7 @@ struct output_options {
 	struct syscall_set *only;             /* owned; NULL: all calls */
 	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
 	const char *path;                     /* NULL: stdout or stderr */
+	uint32_t width;                       /* --width; 0: that of the screen */
 };
 
 #define MAX_OPTION_DEFS 128
@@ -101,7 +103,8 @@ struct options {
 	struct output_options output;
 
 	/* Verbs that count. */
-	bool count; /* -c */
+	bool count;          /* -c */
+	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
@@ -173,13 +176,14 @@ enum option_kind {
 	OPTION_FILE, /* a path */
 	OPTION_PATH, /* an absolute path */
 	OPTION_GROUP,
-	OPTION_ADDRESS,  /* ADDRESS:PORT on loopback */
-	OPTION_CALLS,    /* struct syscall_set * */
-	OPTION_KEYS,     /* enum group_key bits */
-	OPTION_SORT,     /* struct sort_list */
-	OPTION_COLUMNS,  /* struct column_list */
-	OPTION_PIDS,     /* struct targets */
-	OPTION_SELECTOR, /* struct targets; value is the enum selector_kind */
+	OPTION_ADDRESS,    /* ADDRESS:PORT on loopback */
+	OPTION_CALLS,      /* struct syscall_set * */
+	OPTION_EXPRESSION, /* the same, as -e of strace has it */
+	OPTION_KEYS,       /* enum group_key bits */
+	OPTION_SORT,       /* struct sort_list */
+	OPTION_COLUMNS,    /* struct column_list */
+	OPTION_PIDS,       /* struct targets */
+	OPTION_SELECTOR,   /* struct targets; value is the enum selector_kind */
 	NR_OPTION_KIND,
 };
 

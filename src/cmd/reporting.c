@@ -131,6 +131,36 @@ int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct dia
 	return err ? diag_set(d, DIAG_FAILED, -err, "%.200s: %.250s", path, why.text) : 0;
 }
 
+int targets_filter(const struct targets *targets, const struct snapshot *snapshot,
+		   struct snapshot **ret)
+{
+	const struct process_filter filter = { targets->pids, targets->nr_pids, targets->selectors,
+					       targets->nr_selectors };
+
+	return snapshot_filter(snapshot, &filter, ret);
+}
+
+int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d)
+{
+	const unsigned int keys = o->report.table.keys;
+	const enum call_split split = group_split(keys);
+	bool has_threads = false, has_split = false;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		has_threads |= snapshot->rows[i]->tid != 0;
+		has_split |= snapshot->rows[i]->split == split;
+	}
+	if (o->collector.stacks && !snapshot->stacks)
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"this snapshot has no call stacks: take one with --stacks");
+	if (snapshot->nr_rows && ((keys & GROUP_TID && !has_threads) || (split && !has_split)))
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"this snapshot is not split by %s: take one with --by %s",
+				group_key_for(keys & (GROUP_TID | GROUP_SPLITS)),
+				group_key_for(keys & (GROUP_TID | GROUP_SPLITS)));
+	return 0;
+}
+
 /* --- writing ----------------------------------------------------------------------------------- */
 
 void output_done(struct output *output)
@@ -139,8 +169,7 @@ void output_done(struct output *output)
 		fclose(output->stream);
 }
 
-/* A pipe or a terminal has nothing to empty. Returns 0 or -errno. */
-static int output_empty(struct output *output, const struct options *o)
+int output_begin(struct output *output, const struct options *o)
 {
 	struct stat st;
 
@@ -150,30 +179,34 @@ static int output_empty(struct output *output, const struct options *o)
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }
 
-int output_width(FILE *stream)
+int output_width(const struct options *o, FILE *stream)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
-	int width = 0;
+	uint64_t width;
 
+	if (o->output.width)
+		return (int)o->output.width;
 	if (!ioctl(fileno(stream), TIOCGWINSZ, &size))
-		width = size.ws_col;
-	else if (columns)
-		width = atoi(columns);
-	return width > 0 && width < 1000 ? width : 80;
+		return size.ws_col;
+	return columns && number_read(columns, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
 /* Writes a file beside the report: each report replaces what the last one wrote. */
 static int write_side_file(const struct report_options *r, enum side_file which,
 			   const struct snapshot *snapshot, FILE *out)
 {
-	if (which == SIDE_FILE_CHART)
-		return report_chart(snapshot, &r->table, out);
-	if (which == SIDE_FILE_FOLDED)
-		return report_folded(snapshot, r->stacks.weight, out);
-	if (which == SIDE_FILE_FLAME)
-		return report_flame(snapshot, r->stacks.weight, out);
-	return report_pprof(snapshot, out);
+	static const enum report_format formats[NR_SIDE_FILE] = {
+		[SIDE_FILE_CHART] = FORMAT_CHART,
+		[SIDE_FILE_FOLDED] = FORMAT_FOLDED,
+		[SIDE_FILE_PPROF] = FORMAT_PPROF,
+		[SIDE_FILE_FLAME] = FORMAT_FLAME,
+	};
+	struct report_options how = { .format = formats[which],
+				      .table = r->table,
+				      .stacks = r->stacks };
+
+	return report_write(snapshot, &how, out);
 }
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
@@ -214,8 +247,7 @@ static int output_side_file(const struct options *o, enum side_file which,
 		   : 0;
 }
 
-/* Returns the error of writing the report itself, if it is to be told. */
-static int output_failed(const struct options *o, int err, struct diag *d)
+int output_failed(const struct options *o, int err, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
 			o->output.path ? " to " : "", o->output.path ?: "", strerror(-err));
@@ -230,9 +262,9 @@ int output_report(struct output *output, const struct options *o, const struct s
 
 	if (snapshot_select(snapshot, o->output.only, &chosen))
 		return diag_oom(d);
-	how.no_header = output->begun;
-	how.table.width = output_width(output->stream);
-	err = output_empty(output, o);
+	how.no_header |= output->begun;
+	how.table.width = output_width(o, output->stream);
+	err = output_begin(output, o);
 	if (!err)
 		err = report_write(chosen, &how, output->stream);
 	output->begun = true;
@@ -250,7 +282,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,
 		struct diag *d)
 {
-	int err = output_empty(output, o);
+	int err = output_begin(output, o);
 
 	if (!err && (fwrite(text, 1, size, output->stream) != size || fflush(output->stream)))
 		err = -errno;

@@ -52,6 +52,13 @@ void asked_snapshot_done(struct asked_snapshot *asked);
 /* Loads a file that somebody saved. */
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
 
+/* The part of a snapshot that is of the targets; all of it without any. Returns 0 or -ENOMEM. */
+int targets_filter(const struct targets *targets, const struct snapshot *snapshot,
+		   struct snapshot **ret);
+
+/* Refuses what a snapshot that somebody else made does not have. */
+int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d);
+
 /* --- writing ----------------------------------------------------------------------------------- */
 
 struct output {
@@ -64,6 +71,12 @@ struct output {
  * emptied only when there is a report, so that a run that fails leaves the old one.
  */
 int output_open(struct output *output, const struct options *o, struct diag *d);
+
+/* Before the first text: a file that had an older report is emptied. Returns 0 or -errno. */
+int output_begin(struct output *output, const struct options *o);
+
+/* The error of writing the report itself. */
+int output_failed(const struct options *o, int err, struct diag *d);
 
 /* Writes one report of the calls that were asked for. */
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
@@ -78,5 +91,6 @@ bool output_has_side_files(const struct options *o);
 
 void output_done(struct output *output);
 
-/* Returns the width of the terminal; for other streams what COLUMNS says, else 80. */
-int output_width(FILE *stream);
+/* Returns what --width says, or the width of the terminal; for other streams COLUMNS, else 0: no limit. */
+#define MAX_WIDTH 10000
+int output_width(const struct options *o, FILE *stream);

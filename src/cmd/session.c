@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 
 /* --- the command -------------------------------------------------------------------------------- */
 
@@ -60,8 +61,11 @@ static void command_child(const struct command *command, int parent, const char 
 		_exit(126);
 	if (command->files.rlim_max)
 		setrlimit(RLIMIT_NOFILE, &command->files);
-	execv(path, argv);
-	err = errno;
+	err = command->user ? process_become(command->user) : 0;
+	if (!err) {
+		execv(path, argv);
+		err = errno;
+	}
 	if (write(parent, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
@@ -76,6 +80,19 @@ static void *program_map(const char *path)
 	void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
 	return page == MAP_FAILED ? NULL : page;
+}
+
+int command_set_user(struct command *command, const char *name, struct diag *d)
+{
+	const char *who = *name ? name : getenv("SUDO_USER");
+
+	if (!who)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--as-user: nobody called sudo; give --as-user=USER");
+	command->user = getpwnam(who);
+	return command->user ? 0
+			     : diag_set(d, DIAG_USAGE, ENOENT,
+					"--as-user: no user is called \"%.64s\"", who);
 }
 
 int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d)

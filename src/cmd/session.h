@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -15,7 +16,8 @@ struct command {
 	int link; /* a byte lets the child run its execve; it answers with its errno if that fails */
 	bool released;
 	void *program; /* a page of its file mapped as code, so that its unwind table is made in time */
-	struct rlimit files; /* how many it may open: as many as without us */
+	struct rlimit files;       /* how many it may open: as many as without us */
+	const struct passwd *user; /* as whom it runs; NULL: as we do */
 	bool reaped;
 	int status; /* as from waitpid(), once reaped */
 };
@@ -25,6 +27,9 @@ struct command {
  * Returns whether it is there; of a path, that is seen when it is run.
  */
 bool command_search(const char *name, char *path, size_t size);
+
+/* Before that: chooses the user that it runs as; "" is whoever called sudo. 0, or -errno with d filled. */
+int command_set_user(struct command *command, const char *name, struct diag *d);
 
 /* Finds argv[0] in PATH, forks, and leaves the child waiting, with these signals blocked. 0 or -errno. */
 int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d);

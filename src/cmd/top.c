@@ -152,7 +152,7 @@ static int top_run(const struct options *o, struct diag *d)
 	run.top.places[0].sort = o->rate_sort;
 	run.top.by = o->rate_by;
 	run.top.limit = interactive ? 0 : o->report.table.top;
-	top_resize(&run.top, output_width(stdout), 0);
+	top_resize(&run.top, output_width(o, stdout), 0);
 	/* A terminal that cannot be used is told before anything is attached. */
 	if (interactive && !term_can_be_used(d))
 		return -ENOTTY;

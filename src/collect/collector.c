@@ -268,6 +268,7 @@ void collector_free(struct collector *c)
 	free(c->odd);
 	free(c->base);
 	free(c->targets);
+	free(c->threads);
 	cgroup_names_done(&c->cgroups);
 	user_names_done(&c->users);
 	call_stacks_free(c->stacks);
@@ -452,6 +453,11 @@ void collector_tables(const struct collector *c, size_t *files, size_t *bytes)
 size_t collector_targets(const struct collector *c)
 {
 	return c->nr_targets;
+}
+
+size_t collector_threads(const struct collector *c)
+{
+	return c->nr_threads;
 }
 
 int collector_fd(const struct collector *c)

@@ -70,6 +70,9 @@ int collector_set_base(struct collector *collector, const struct snapshot *snaps
 /* Processes that were given by pid, each counted once. */
 size_t collector_targets(const struct collector *collector);
 
+/* Threads that were given by number: of their processes only these are reported. */
+size_t collector_threads(const struct collector *collector);
+
 /* Threads being counted now. */
 uint32_t collector_live(const struct collector *collector);
 

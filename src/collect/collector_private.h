@@ -29,6 +29,11 @@
 /* From one look for ends that nobody saw to the next. */
 #define LOOK_PAUSE_MS 1000
 
+/* A thread that was given by its number. */
+struct target_thread {
+	uint32_t pid, tid;
+};
+
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
@@ -39,6 +44,8 @@ struct collector {
 
 	struct process *targets;
 	size_t nr_targets;
+	struct target_thread *threads; /* of processes of which only these are wanted */
+	size_t nr_threads;
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;

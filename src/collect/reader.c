@@ -421,12 +421,31 @@ static int record_read_open(const struct collector *c, uint32_t index, struct ta
 	return err;
 }
 
+/* Whether a record is of a process that was not given by its threads, or of one of these. */
+static bool record_is_wanted(const struct collector *c, const struct task_record *record)
+{
+	bool is_wanted = true;
+
+	for (size_t i = 0; i < c->nr_threads; i++) {
+		if (c->threads[i].pid != record->pid)
+			continue;
+		if (c->threads[i].tid == record->tid)
+			return true;
+		is_wanted = false;
+	}
+	return is_wanted;
+}
+
 int record_read(const struct collector *c, uint32_t index, struct reading *reading)
 {
+	const struct task_record *record = record_at(c, index);
 	struct task_record copy;
 	struct process process;
-	int err = record_read_open(c, index, &copy, reading);
+	int err;
 
+	if (record && !record_is_wanted(c, record))
+		return 0;
+	err = record_read_open(c, index, &copy, reading);
 	if (err)
 		return err;
 	process = record_process(&copy, reading->now_ns);

@@ -78,22 +78,58 @@ int selector_resolve(const struct target_selector *chosen, bool wait, struct sel
 /* /proc/PID/stat has it in its flags. */
 #define PF_KTHREAD 0x00200000
 
+/* The process of a thread, from the line Tgid of its status; 0 when it has ended. */
+static pid_t process_of_thread(pid_t tid)
+{
+	char path[64], line[128];
+	FILE *file __cleanup(fclosep) = NULL;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Tgid: %d", &pid) != 1)
+			pid = 0;
+	}
+	return pid;
+}
+
 static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
 {
-	char path[64];
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd >= 0) {
-		*ret_pidfd = fd;
+	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (*ret_pidfd >= 0)
 		return 0;
-	}
 	if (errno == ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "no process has the pid %d", pid);
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (access(path, F_OK) == 0)
-		return diag_set(d, DIAG_FAILED, errno,
-				"%d is a thread, not a process; give the pid of its process", pid);
 	return diag_set(d, DIAG_FAILED, errno, "cannot open process %d: %s", pid, strerror(errno));
+}
+
+static bool target_has_threads(const struct collector *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->nr_threads; i++) {
+		if (c->threads[i].pid == (uint32_t)pid)
+			return true;
+	}
+	return false;
+}
+
+/* Makes a thread, or with tid 0 all of its process, what is wanted of a process. */
+static int target_want(struct collector *c, pid_t pid, pid_t tid, bool is_target)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->nr_threads; i++) {
+		if (tid || c->threads[i].pid != (uint32_t)pid)
+			c->threads[kept++] = c->threads[i];
+	}
+	/* All of it is wanted already. */
+	c->nr_threads = kept;
+	if (!tid || (is_target && !target_has_threads(c, pid)))
+		return 0;
+	if (!array_grow(&c->threads, c->nr_threads, sizeof(*c->threads)))
+		return -ENOMEM;
+	c->threads[c->nr_threads++] = (struct target_thread){ (uint32_t)pid, (uint32_t)tid };
+	return 0;
 }
 
 static int target_remember(struct collector *c, pid_t pid, struct diag *d)
@@ -137,13 +173,18 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 			 struct diag *d)
 {
 	struct task_ref ref = { .nr = -1, .flags = TASK_TARGET };
+	pid_t process = process_of_thread(pid), tid = process && process != pid ? pid : 0;
 	int pidfd __cleanup(closep) = -1;
+	bool is_target = false;
 	int err;
 
-	for (size_t i = 0; i < c->nr_targets; i++) {
-		if (c->targets[i].pid == (uint32_t)pid)
-			return 0;
-	}
+	pid = tid ? process : pid;
+	for (size_t i = 0; i < c->nr_targets; i++)
+		is_target |= c->targets[i].pid == (uint32_t)pid;
+	if (target_want(c, pid, tid, is_target))
+		return diag_oom(d);
+	if (is_target)
+		return 0;
 	err = target_open(pid, &pidfd, d);
 	if (err)
 		return err;

@@ -63,3 +63,10 @@ bool group_name_exists(const char *name)
 {
 	return getgrnam(name) != NULL;
 }
+
+bool user_name_exists(const char *name)
+{
+	uint64_t uid;
+
+	return getpwnam(name) || number_read(name, UINT32_MAX - 1, &uid);
+}

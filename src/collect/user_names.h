@@ -27,5 +27,8 @@ const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now
 
 void user_names_done(struct user_names *names);
 
+/* Whether there is a user of this name or number; nothing is remembered. */
+bool user_name_exists(const char *name);
+
 /* Whether there is a group of this name; nothing is remembered. libc's struct group is not ours. */
 bool group_name_exists(const char *name);

@@ -112,8 +112,10 @@ static int read_words(const struct question *q, struct asked_report *report)
 	    (format && report_format_parse(format, &options->format, d)) ||
 	    (columns && columns_parse(columns, &report->columns, d)))
 		return -EINVAL;
-	if (options->format == FORMAT_JSON)
-		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	if (options->format == FORMAT_JSON || options->format >= FORMAT_FOLDED)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"format: /v1/report writes tables; make others of /v1/snapshot, "
+				"which is JSON");
 	if (options->table.keys & (GROUP_TID | GROUP_SPLITS))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"by: the daemon keeps neither threads nor first arguments");
@@ -132,11 +134,14 @@ int question_report(const struct question *q, struct asked_report *report)
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||
-	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &table->top) ||
+	    read_flag(q, "successes_only", &table->successes_only) ||
+	    read_flag(q, "errors", &report->options.errors) || read_flag(q, "hist", &table->hist) ||
+	    read_number(q, "top", UINT32_MAX, &table->top) ||
 	    read_number(q, "min_calls", UINT32_MAX, &table->min_calls) ||
 	    read_number(q, "width", INT32_MAX, &width) ||
 	    read_number(q, "top_stacks", UINT32_MAX, &report->options.stacks.top))
 		return -EINVAL;
+	report_options_settle(&report->options);
 	table->width = (int)width;
 	table->waiting = report->waiting;
 	return report_options_check(&report->options, q->d);

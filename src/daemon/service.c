@@ -287,8 +287,8 @@ static const struct route {
 	{ "GET", "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
 	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
 	{ "GET", "/v1/report", true, false, RIGHT_READ,
-	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
-		   "top_stacks",
+	  SNAPSHOT " format by sort columns top min_calls errors errors_only "
+		   "successes_only hist width waiting stacks top_stacks",
 	  answer_report },
 	{ "GET", "/v1/status", false, false, RIGHT_READ, "", answer_status },
 	{ "GET", "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",

@@ -39,6 +39,7 @@ struct comparison {
 	double probability; /* at most: that chance alone makes them so distant */
 	int tail;           /* 1: p99 rose beyond noise, -1: it fell, 0: neither */
 	size_t place;       /* in the order of the keys */
+	size_t rank;        /* in the order of a report */
 };
 
 struct comparison_list {

@@ -112,6 +112,15 @@ const char *group_key_name(size_t index)
 	return index < ARRAY_SIZE(key_defs) ? key_defs[index].name : NULL;
 }
 
+const char *group_key_for(unsigned int keys)
+{
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(key_defs) && !(key_defs[i].key & keys))
+		i++;
+	return key_defs[i].name;
+}
+
 static int unknown_key_error(const char *option, const char *key, struct diag *d)
 {
 	struct nearest near = nearest_to(key);
@@ -309,15 +318,16 @@ int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const str
 
 /* --- what a report shows ---------------------------------------------------------------------- */
 
-static bool group_is_empty(const struct group *group)
+static bool group_is_empty(const struct group_filter *filter, const struct group *group)
 {
-	return !group->sum.calls && !group->sum.in_flight;
+	return !group->sum.calls && (filter->ended_only || !group->sum.in_flight);
 }
 
 static bool filter_has(const struct group_filter *filter, const struct group *group)
 {
-	return !group_is_empty(group) && group->sum.calls >= filter->min_calls &&
-	       (!filter->errors_only || group->sum.errors);
+	return !group_is_empty(filter, group) && group->sum.calls >= filter->min_calls &&
+	       (!filter->errors_only || group->sum.errors) &&
+	       (!filter->successes_only || row_successes(&group->sum));
 }
 
 /* Groups that the filter has come first. */
@@ -347,12 +357,13 @@ int group_list_sum(const struct group_list *list, size_t first, struct group *re
 	return 0;
 }
 
-static void groups_drop_empty(struct group_list *list, size_t first)
+static void groups_drop_empty(struct group_list *list, const struct group_filter *filter,
+			      size_t first)
 {
 	size_t kept = first;
 
 	for (size_t i = first; i < list->nr_groups; i++) {
-		if (group_is_empty(&list->groups[i]))
+		if (group_is_empty(filter, &list->groups[i]))
 			row_done(&list->groups[i].sum);
 		else
 			list->groups[kept++] = list->groups[i];
@@ -371,7 +382,7 @@ int group_list_select(struct group_list *list, const struct group_filter *filter
 	while (kept < list->nr_groups && filter_has(filter, &groups[kept]) &&
 	       (!filter->top || kept < filter->top))
 		kept++;
-	groups_drop_empty(list, kept);
+	groups_drop_empty(list, filter, kept);
 	if (group_list_sum(list, kept, &others))
 		return -ENOMEM;
 	others.nr_merged = list->nr_groups - kept;

@@ -31,6 +31,9 @@ enum call_split group_split(unsigned int keys);
 /* The names of all keys, in the order of --help; NULL from the first index on that is out of range. */
 const char *group_key_name(size_t index);
 
+/* The name of a key that is among these. */
+const char *group_key_for(unsigned int keys);
+
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
@@ -106,8 +109,9 @@ int group_list_sum(const struct group_list *list, size_t first, struct group *re
 
 struct group_filter {
 	uint64_t min_calls;
-	bool errors_only;
-	size_t top; /* 0: all */
+	bool ended_only;                  /* without calls in flight that no other ended with */
+	bool errors_only, successes_only; /* with any */
+	size_t top;                       /* 0: all */
 	/* Orders groups; of equal ones the earlier is first. NULL keeps the order of the list. */
 	int (*compare)(const struct group *a, const struct group *b, const void *closure);
 	const void *closure;
@@ -116,7 +120,7 @@ struct group_filter {
 /*
  * Sorts a list that snapshot_group() made, and cuts it. Groups that are left out are added up in
  * one last group with nr_merged set, so that the sum of the list stays the same; only groups
- * without any call, ended or in flight, go without trace. Returns 0 or -ENOMEM; all groups are
+ * without any call, ended or in flight as the filter has it, go without trace. Returns 0 or -ENOMEM; all groups are
  * there then.
  */
 int group_list_select(struct group_list *list, const struct group_filter *filter);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/text.h"
 #include "bpftruss/abi.h"
 #include "hist/hist.h"
 
@@ -196,6 +197,12 @@ bool row_moves_data(const struct row *row);
 static inline uint64_t row_timed(const struct row *row)
 {
 	return row->calls - row->untimed - row->no_return;
+}
+
+/* How many of its calls succeeded. */
+static inline uint64_t row_successes(const struct row *row)
+{
+	return above(row->calls, row->errors + row->interrupted + row->no_return);
 }
 
 static inline uint64_t row_cpu_ns(const struct row *row)

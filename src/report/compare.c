@@ -13,20 +13,84 @@
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
+/* The scope in which a comparison's keys are read, and the group to read them from. */
+static const struct group *comparison_group(const struct comparison *item,
+					    const struct compare_input *input, unsigned int keys,
+					    struct column_scope *ret)
+{
+	*ret = (struct column_scope){
+		.snapshot = item->b.present ? input->b.snapshot : input->a.snapshot,
+		.keys = keys,
+	};
+	return item->b.present ? &item->b.group : &item->a.group;
+}
+
+/* What groups are chosen and ordered by. */
+struct choice {
+	const struct compare_input *input;
+	const struct table_options *options;
+	unsigned int keys;
+};
+
+/* Whether the options show a comparison: what they ask for is true of one of its sides. */
+static bool choice_has(const struct choice *choice, const struct comparison *item)
+{
+	const struct row *a = &item->a.group.sum, *b = &item->b.group.sum;
+	const struct table_options *options = choice->options;
+
+	return max_u64(a->calls, b->calls) >= options->min_calls &&
+	       (!options->errors_only || a->errors || b->errors) &&
+	       (!options->successes_only || row_successes(a) || row_successes(b));
+}
+
+/* Those that are shown first; then as --sort has it, by the numbers of b, or of a if that is alone. */
+static int compare_items(const void *x, const void *y, void *closure)
+{
+	const struct choice *choice = closure;
+	const struct sort_list *sort = &choice->options->sort;
+	const struct comparison *a = x, *b = y;
+	struct column_scope scope;
+	const struct group *group_a = comparison_group(a, choice->input, choice->keys, &scope);
+	const struct group *group_b = comparison_group(b, choice->input, choice->keys, &scope);
+	int order = (int)choice_has(choice, b) - (int)choice_has(choice, a);
+
+	for (size_t i = 0; i < sort->count && !order; i++)
+		order = column_compare(sort->by[i].column, sort->by[i].is_reversed, &scope, group_a,
+				       group_b);
+	/* The list had the greatest change first. */
+	return order ?: compare_u64(a->rank, b->rank);
+}
+
+/* Puts what is shown first, and counts it. */
+static size_t part_choose(const struct choice *choice, struct comparison_list *list)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		list->items[i].rank = i;
+	if (list->count)
+		qsort_r(list->items, list->count, sizeof(*list->items), compare_items,
+			(void *)choice);
+	while (shown < list->count && choice_has(choice, &list->items[shown]))
+		shown++;
+	return min_u64(shown, choice->options->top ?: SIZE_MAX);
+}
+
 static int part_make(const struct compare_input *input, const struct table_options *options,
 		     enum table_half half, struct compare_view *view)
 {
 	const struct regression_rule rule = { input->fail_over, half == TABLE_WAITING };
 	const struct row_test test = half_test(half, options);
 	struct compare_part *part = &view->parts[half];
+	const struct choice choice = { input, options,
+				       options->keys ?: (unsigned int)GROUP_SYSCALL };
 
-	if (snapshot_compare(input->a.snapshot, input->b.snapshot,
-			     options->keys ?: (unsigned int)GROUP_SYSCALL, &test, &part->list))
+	if (snapshot_compare(input->a.snapshot, input->b.snapshot, choice.keys, &test, &part->list))
 		return -ENOMEM;
 	part->verdicts = calloc(part->list.count + 1, sizeof(*part->verdicts));
 	if (!part->verdicts)
 		return -ENOMEM;
-	part->shown = min_u64(part->list.count, options->top ?: SIZE_MAX);
+	part->shown = part_choose(&choice, &part->list);
 	view->groups += part->list.count;
 	view->left_out += part->list.count - part->shown;
 	for (size_t i = 0; i < part->list.count; i++) {
@@ -61,18 +125,6 @@ void compare_view_done(struct compare_view *view)
 		comparison_list_done(&view->parts[i].list);
 		free(view->parts[i].verdicts);
 	}
-}
-
-/* The scope in which a comparison's keys are read, and the group to read them from. */
-static const struct group *comparison_group(const struct comparison *item,
-					    const struct compare_input *input, unsigned int keys,
-					    struct column_scope *ret)
-{
-	*ret = (struct column_scope){
-		.snapshot = item->b.present ? input->b.snapshot : input->a.snapshot,
-		.keys = keys,
-	};
-	return item->b.present ? &item->b.group : &item->a.group;
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -123,7 +175,15 @@ static int print_heading(const struct compare_input *input, const struct table_o
 
 /* --- measures --------------------------------------------------------------------------------- */
 
-enum measure { MEASURE_CALLS, MEASURE_ERRORS, MEASURE_TIME, MEASURE_P50, MEASURE_P99, NR_MEASURE };
+enum measure {
+	MEASURE_CALLS,
+	MEASURE_ERRORS,
+	MEASURE_TIME,
+	MEASURE_AVG,
+	MEASURE_P50,
+	MEASURE_P99,
+	NR_MEASURE,
+};
 
 static const struct {
 	const char *title, *change; /* change is NULL: no such column */
@@ -132,9 +192,10 @@ static const struct {
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
 	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 4, REGRESSION_ERRORS },
+	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 5, REGRESSION_ERRORS },
 	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 3, REGRESSION_TIME },
-	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 5, NR_REGRESSION_KIND },
+	[MEASURE_AVG] = { "avg", NULL, GRID_LATENCY, 4, NR_REGRESSION_KIND },
+	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 6, NR_REGRESSION_KIND },
 	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 2, REGRESSION_P99 },
 };
 
@@ -146,6 +207,7 @@ static double side_value(const struct compare_side *side, enum measure which)
 		[MEASURE_CALLS] = side->calls_per_s,
 		[MEASURE_ERRORS] = side->errors_per_s,
 		[MEASURE_TIME] = side->seconds_per_s * (double)NS_PER_SEC,
+		[MEASURE_AVG] = timed ? (double)side->mean_ns : NAN,
 		[MEASURE_P50] = timed ? (double)side->p50_ns : NAN,
 		[MEASURE_P99] = timed ? (double)side->p99_ns : NAN,
 	};
@@ -263,6 +325,7 @@ static void sheet_add_part(struct sheet *sheet, enum table_half half)
 			return;
 		grid_add_line(sheet->grid, "");
 		grid_add_line(sheet->grid, "waiting for work:");
+		grid_add_titles(sheet->grid);
 	}
 	for (size_t i = 0; i < part->shown; i++)
 		sheet_add_row(sheet, &part->list, &part->list.items[i], &part->verdicts[i].found,
@@ -388,12 +451,76 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
 		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
 	if (view->left_out)
-		fprintf(out, ", %zu left out by --top", view->left_out);
+		fprintf(out, ", %zu of them not shown", view->left_out);
 	fputc('\n', out);
 	print_unlike(input, out);
 	print_trust("A", input->a.snapshot, out);
 	print_trust("B", input->b.snapshot, out);
 	print_verdict(input, view, out);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+/* What is not known is empty. */
+static void print_real(double value, FILE *out)
+{
+	fputc(',', out);
+	if (isfinite(value))
+		fprintf(out, "%.9g", value);
+}
+
+static void print_csv_side(const struct compare_side *side, FILE *out)
+{
+	const bool timed = row_timed(&side->group.sum) > 0;
+	const uint64_t latencies[] = { side->mean_ns, side->p50_ns, side->p99_ns };
+
+	fprintf(out, ",%" PRIu64 ",%" PRIu64, side->group.sum.calls, side->group.sum.errors);
+	print_real(side->calls_per_s, out);
+	print_real(side->errors_per_s, out);
+	print_real(side->seconds_per_s, out);
+	for (size_t i = 0; i < ARRAY_SIZE(latencies); i++)
+		print_real(timed ? (double)latencies[i] : NAN, out);
+}
+
+int report_comparison_csv(const struct compare_input *input, const struct compare_view *view,
+			  FILE *out)
+{
+	static const char *const fields[] = { "calls",        "errors",        "calls_per_s",
+					      "errors_per_s", "seconds_per_s", "avg_ns",
+					      "p50_ns",       "p99_ns" };
+	char text[COLUMN_TEXT_MAX];
+	struct column_list keys;
+
+	columns_of_keys(view->parts[TABLE_WORKING].list.keys, &keys);
+	for (size_t i = 0; i < keys.count; i++)
+		fprintf(out, "%s,", keys.columns[i]->field);
+	fputs("half", out);
+	for (size_t i = 0; i < SIDES * ARRAY_SIZE(fields); i++)
+		fprintf(out, ",%c_%s", i < ARRAY_SIZE(fields) ? 'a' : 'b',
+			fields[i % ARRAY_SIZE(fields)]);
+	fputs(",latency,failed\n", out);
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct compare_part *part = &view->parts[half];
+
+		for (size_t i = 0; i < part->shown; i++) {
+			const struct comparison *item = &part->list.items[i];
+			struct column_scope scope;
+			const struct group *group =
+				comparison_group(item, input, part->list.keys, &scope);
+
+			for (size_t j = 0; j < keys.count; j++) {
+				if (column_text(keys.columns[j], &scope, group, text))
+					csv_print_text(text, out);
+				fputc(',', out);
+			}
+			fputs(table_half_names[half], out);
+			print_csv_side(&item->a, out);
+			print_csv_side(&item->b, out);
+			fprintf(out, ",%s,%s\n", compare_words[item->word],
+				part->verdicts[i].failed ? "yes" : "no");
+		}
+	}
 	return ferror(out) ? -EIO : 0;
 }
 

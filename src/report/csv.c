@@ -9,7 +9,7 @@
 #include <ctype.h>
 
 #include "base/clock.h"
-#include "report/report.h"
+#include "report/rows.h"
 
 /* Nothing a spreadsheet could compute is a sign with letters, digits and dots behind it. */
 static bool is_formula(const char *text)
@@ -25,7 +25,7 @@ static bool is_formula(const char *text)
 	return !isalpha((unsigned char)text[1]) || text[1 + strspn(text + 1, plain)];
 }
 
-static void print_text(const char *text, FILE *out)
+void csv_print_text(const char *text, FILE *out)
 {
 	bool quoted = strpbrk(text, ",;\"") != NULL, begins = true;
 
@@ -43,71 +43,55 @@ static void print_text(const char *text, FILE *out)
 		fputc('"', out);
 }
 
-/* Without a group it is an interval without calls: of nobody, and none of each. */
-static void print_line(const char *interval, const struct column_list *columns,
-		       const struct column_scope *scope, const struct group *group, FILE *out)
+/* The lines of one interval, or that of the names. */
+struct csv {
+	FILE *out;
+	const char *interval;
+	bool is_header;
+	size_t nr_lines;
+};
+
+static void print_field(const struct field *field, FILE *out)
 {
-	size_t label_column = table_label_column(columns);
-	char label[TABLE_LABEL_MAX], text[COLUMN_TEXT_MAX];
-	uint64_t value = 0;
-	struct group nothing = { .nr_merged = 0 };
-
-	row_init(&nothing.sum);
-	fputs(interval, out);
-	for (size_t i = 0; i < columns->count; i++) {
-		const struct column *column = columns->columns[i];
-
-		fputc(',', out);
-		if (group && group->nr_merged && i == label_column) {
-			others_label(group, label, sizeof(label));
-			print_text(label, out);
-			continue;
-		}
-		/* A pid or tid is a number or nothing, no word. */
-		if ((!group && column_is_key(column)) ||
-		    (column->number && !column_number(column, scope, group ?: &nothing, &value)))
-			continue;
-		if (column_is_key(column) && column_text(column, scope, group, text))
-			print_text(text, out);
-		else if (column->kind == COLUMN_PERCENT)
-			fprintf(out, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
-		else if (!column_is_key(column))
-			fprintf(out, "%" PRIu64, value);
-	}
-	fputc('\n', out);
+	if (field->text && (field->kind == FIELD_TEXT || field->prefers_text))
+		csv_print_text(field->text, out);
+	else if (field->kind == FIELD_NUMBER)
+		fprintf(out, "%" PRIu64, field->number);
+	else if (field->kind == FIELD_PERCENT)
+		fprintf(out, "%" PRIu64 ".%02" PRIu64, field->number / 100, field->number % 100);
 }
 
-int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
-	       FILE *out)
+static int take_row(void *closure, const struct row_fields *row)
+{
+	struct csv *csv = closure;
+
+	fputs(csv->interval, csv->out);
+	for (size_t i = 0; i < row->count; i++) {
+		fputc(',', csv->out);
+		if (csv->is_header)
+			fputs(row->fields[i].name, csv->out);
+		else
+			print_field(&row->fields[i], csv->out);
+	}
+	fputc('\n', csv->out);
+	csv->nr_lines++;
+	return 0;
+}
+
+int report_csv(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
 {
 	char start[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE], interval[2 * CLOCK_RFC3339_SIZE];
-	struct table_part part __cleanup(table_part_done) = { .list.groups = NULL };
-	const struct column *column;
-	struct column_list columns;
-	int err = table_part_make(snapshot, options, NULL, &part);
+	struct csv header = { .out = out, .interval = "start,end", .is_header = true };
+	struct csv lines = { .out = out, .interval = interval };
+	int err = options->no_header ? 0 : rows_give_names(options, take_row, &header);
 
-	if (err)
-		return err;
-	table_columns(options, part.scope.keys, &columns);
-	/* Unless the user chose, all counts and times but the age of the oldest call. */
-	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
-		if (column->kind != COLUMN_TEXT && column->kind != COLUMN_ID &&
-		    column->kind != COLUMN_PERCENT && strcmp(column->name, "oldest") != 0)
-			column_list_add(&columns, column);
-	}
-	if (header)
-		fputs("start,end", out);
-	for (size_t i = 0; i < columns.count && header; i++)
-		fprintf(out, ",%s", columns.columns[i]->field);
-	if (header)
-		fputc('\n', out);
 	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
 	clock_rfc3339(snapshot->end_ns, end, sizeof(end));
 	snprintf(interval, sizeof(interval), "%s,%s", start, end);
-	for (size_t i = 0; i < part.list.nr_groups; i++)
-		print_line(interval, &columns, &part.scope, &part.list.groups[i], out);
+	if (!err)
+		err = rows_give(snapshot, options, take_row, &lines);
 	/* Without a line the interval would seem to be missing. */
-	if (!part.list.nr_groups && snapshot->elapsed_ns)
-		print_line(interval, &columns, &part.scope, NULL, out);
-	return ferror(out) ? -EIO : 0;
+	if (!err && !lines.nr_lines && snapshot->elapsed_ns)
+		err = rows_give_names(options, take_row, &lines);
+	return err ?: ferror(out) ? -EIO : 0;
 }

@@ -7,6 +7,8 @@
 const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
 	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
+	[FORMAT_HIST] = "hist",   [FORMAT_FOLDED] = "folded", [FORMAT_PPROF] = "pprof",
+	[FORMAT_FLAME] = "flame", [FORMAT_CHART] = "chart",
 };
 
 int report_format_parse(const char *word, enum report_format *ret, struct diag *d)
@@ -17,56 +19,106 @@ int report_format_parse(const char *word, enum report_format *ret, struct diag *
 			return 0;
 		}
 	}
-	return diag_set(
-		d, DIAG_USAGE, EINVAL,
-		"--format: no format \"%s\"; there are truss, wide, json, csv, strace, errors",
-		word);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"--format: no format \"%.32s\"; there are truss, wide, json, csv, strace, "
+			"errors, hist, folded, pprof, flame, chart",
+			word);
 }
 
-/* Whether any option is there that only tables obey. */
+bool report_format_has_stacks(enum report_format format)
+{
+	return format == FORMAT_FOLDED || format == FORMAT_PPROF || format == FORMAT_FLAME;
+}
+
+static bool is_picture(enum report_format format)
+{
+	return format >= FORMAT_FOLDED;
+}
+
+/* Whether rows are chosen, ordered or added up. */
 static bool table_is_shaped(const struct table_options *t)
 {
 	return t->columns || t->sort.count || t->top || t->min_calls || t->errors_only ||
-	       t->waiting;
+	       t->successes_only || t->waiting;
 }
 
-bool report_needs_wide(const struct table_options *table)
+/* Whether the table of truss can be sorted by these columns, which it has. */
+static bool truss_has_order(const struct sort_list *sort)
 {
-	return table->keys || table_is_shaped(table);
+	static const char *const names[] = { "syscall", "nr", "cpu", "calls", "errors" };
+	size_t found = 0;
+
+	for (size_t i = 0; i < sort->count; i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			found += !strcmp(sort->by[i].column->name, names[j]);
+	}
+	return found == sort->count;
 }
 
-/* Returns the option that the format does not obey, or NULL. */
-static const char *format_refused(const struct report_options *options)
+void report_options_settle(struct report_options *o)
+{
+	const struct table_options *t = &o->table;
+
+	o->errors |= o->format == FORMAT_ERRORS;
+	o->table.hist |= o->format == FORMAT_HIST;
+	if (o->format == FORMAT_ERRORS || o->format == FORMAT_HIST ||
+	    (o->format == FORMAT_TRUSS && (t->keys || t->columns || t->waiting || t->hist ||
+					   o->errors || !truss_has_order(&t->sort))))
+		o->format = FORMAT_WIDE;
+}
+
+/* It has all rows, by process and call, and by what they are split by. */
+bool report_is_whole(const struct report_options *o)
+{
+	const unsigned int splits = GROUP_TID | GROUP_SPLITS, keys = o->table.keys;
+
+	return !o->errors && !o->table.hist && !table_is_shaped(&o->table) &&
+	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
+}
+
+/* Returns what the options say that has no meaning together, or NULL. */
+static const char *contradiction(const struct report_options *options)
 {
 	const enum report_format format = options->format;
 	const struct table_options *t = &options->table;
-	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
-	const bool is_shaped = table_is_shaped(t);
 	const struct {
 		bool is_broken;
 		const char *sentence;
 	} rules[] = {
-		{ format == FORMAT_JSON && (is_shaped || t->keys & ~json_keys),
-		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
-		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
+		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->columns,
+		  "the tables of truss and strace have columns of their own: --columns is for "
+		  "--wide, --csv and --json" },
+		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->waiting,
+		  "the tables of truss and strace have all calls in one table: --waiting is for "
+		  "--wide, --csv, --json and --chart" },
+		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->hist,
+		  "--hist draws into the wide table; --json --hist has histograms as numbers" },
+		{ format == FORMAT_STRACE && options->errors,
+		  "strace has no table of errors by errno: --errors is for --wide, --csv and "
+		  "--json" },
+		{ options->errors && (t->waiting || t->hist),
+		  "--errors has all calls in one table, without times: --waiting and --hist are "
+		  "for the others" },
+		{ options->errors && (t->errors_only || t->successes_only),
+		  "--errors has all errors, and nothing else: --errors-only and --successes-only "
+		  "are for the other tables" },
+		{ t->errors_only && t->successes_only,
+		  "give one of --errors-only and --successes-only" },
+		{ format == FORMAT_CSV && t->hist,
+		  "CSV has no place for histograms; --json --hist has them as numbers" },
+		{ options->errors && options->show_stacks &&
+			  (format == FORMAT_CSV || format == FORMAT_JSON),
+		  "CSV and JSON have rows of one kind: give one of --errors and --stacks" },
+		{ options->show_stacks && t->waiting && format == FORMAT_CSV,
+		  "CSV has rows of one kind: give one of --waiting and --stacks" },
+		{ is_picture(format) && (t->hist || options->errors || options->show_stacks),
+		  "a picture or profile is no table: --hist, --errors and --stacks are for "
 		  "tables" },
-		{ format == FORMAT_STRACE && (is_shaped || t->keys),
-		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
-		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
-		{ format == FORMAT_TRUSS && (is_shaped || t->keys),
-		  "--format=truss has the rows and columns of truss -c: --by, --sort, --top, "
-		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
-		{ format == FORMAT_ERRORS && (t->sort.count || t->columns || t->waiting),
-		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
-		  "are for the wide table" },
-		{ format == FORMAT_CSV && t->waiting,
-		  "--csv has all calls in one table: --waiting is for the wide table and "
-		  "--chart" },
-		{ options->show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
-		  "--stacks goes with tables and --json; --folded and --pprof write files for "
-		  "other programs" },
-		{ t->hist && format != FORMAT_WIDE,
-		  "--hist draws into the wide table; --json has the histograms as numbers" },
+		{ report_format_has_stacks(format) && (t->keys || table_is_shaped(t)),
+		  "folded stacks, profiles and flame graphs have all stacks: --by, --sort, --top, "
+		  "--columns and the like are for tables" },
+		{ format == FORMAT_CHART && (t->columns || t->sort.count),
+		  "a chart has rows by their total time: --columns and --sort are for tables" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
@@ -76,28 +128,36 @@ static const char *format_refused(const struct report_options *options)
 	return NULL;
 }
 
-int report_options_check(const struct report_options *options, struct diag *d)
+/* The first column by which rows are not told apart, so that it would be empty in all of them. */
+static const struct column *unknown_column(const struct report_options *options)
 {
 	const struct table_options *t = &options->table;
-	const unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
-	const char *sentence = format_refused(options);
-	/* A column by which rows are not told apart is empty in all of them. */
-	const struct column *unknown = NULL;
+	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
 
-	for (size_t i = 0; i < t->sort.count && !unknown; i++) {
+	if (options->errors)
+		keys = (t->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
+	for (size_t i = 0; i < t->sort.count; i++) {
 		if (!column_is_known(t->sort.by[i].column, keys))
-			unknown = t->sort.by[i].column;
+			return t->sort.by[i].column;
 	}
-	for (size_t i = 0; t->columns && i < t->columns->count && !unknown; i++) {
+	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
 		if (!column_is_known(t->columns->columns[i], keys))
-			unknown = t->columns->columns[i];
+			return t->columns->columns[i];
 	}
+	return NULL;
+}
+
+int report_options_check(const struct report_options *options, struct diag *d)
+{
+	const char *sentence = contradiction(options);
+	const struct column *unknown = unknown_column(options);
+
 	if (sentence)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s", sentence);
 	if (unknown)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"--sort, --columns: rows combine several values of %s; add --by %s",
-				unknown->name, unknown->name);
+				unknown->name, group_key_for(unknown->known_by));
 	return 0;
 }
 
@@ -123,27 +183,78 @@ int report_check_lines(const struct snapshot *snapshot, const struct report_opti
 	return part.list.nr_groups <= max ? 0 : report_too_long(d);
 }
 
+static int write_wide(const struct snapshot *snapshot, const struct report_options *options,
+		      FILE *out)
+{
+	if (options->errors)
+		return report_errors(snapshot, &options->table, out);
+	return report_wide(snapshot, &options->table, out);
+}
+
+static int write_json(const struct snapshot *snapshot, const struct report_options *options,
+		      FILE *out)
+{
+	if (report_is_whole(options))
+		return report_json(snapshot, out);
+	return report_rows_json(snapshot, options, out);
+}
+
+static int write_truss(const struct snapshot *snapshot, const struct report_options *options,
+		       FILE *out)
+{
+	return report_truss(snapshot, &options->table, out);
+}
+
+static int write_strace(const struct snapshot *snapshot, const struct report_options *options,
+			FILE *out)
+{
+	return report_strace(snapshot, &options->table, out);
+}
+
+static int write_folded(const struct snapshot *snapshot, const struct report_options *options,
+			FILE *out)
+{
+	return report_folded(snapshot, options->stacks.weight, out);
+}
+
+static int write_pprof(const struct snapshot *snapshot, const struct report_options *options,
+		       FILE *out)
+{
+	(void)options;
+	return report_pprof(snapshot, out);
+}
+
+static int write_flame(const struct snapshot *snapshot, const struct report_options *options,
+		       FILE *out)
+{
+	return report_flame(snapshot, options->stacks.weight, out);
+}
+
+static int write_chart(const struct snapshot *snapshot, const struct report_options *options,
+		       FILE *out)
+{
+	return report_chart(snapshot, &options->table, out);
+}
+
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
 {
-	const struct table_options *table = &options->table;
-	int err;
+	static int (*const writers[NR_REPORT_FORMAT])(const struct snapshot *snapshot,
+						      const struct report_options *options,
+						      FILE *out) = {
+		[FORMAT_TRUSS] = write_truss,   [FORMAT_WIDE] = write_wide,
+		[FORMAT_JSON] = write_json,     [FORMAT_CSV] = report_csv,
+		[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_wide,
+		[FORMAT_HIST] = write_wide,     [FORMAT_FOLDED] = write_folded,
+		[FORMAT_PPROF] = write_pprof,   [FORMAT_FLAME] = write_flame,
+		[FORMAT_CHART] = write_chart,
+	};
+	int err = writers[options->format](snapshot, options, out);
 
-	/* It has stacks in its rows. */
-	if (options->format == FORMAT_JSON)
-		return report_json(snapshot, out);
-	if (options->format == FORMAT_WIDE)
-		err = report_wide(snapshot, table, out);
-	else if (options->format == FORMAT_CSV)
-		err = report_csv(snapshot, table, !options->no_header, out);
-	else if (options->format == FORMAT_STRACE)
-		err = report_strace(snapshot, out);
-	else if (options->format == FORMAT_ERRORS)
-		err = report_errors(snapshot, table, out);
-	else
-		err = report_truss(snapshot, out);
-	if (err || !options->show_stacks)
+	/* JSON and CSV have them in their rows. */
+	if (err || !options->show_stacks || options->format == FORMAT_JSON ||
+	    options->format == FORMAT_CSV)
 		return err;
-	return report_stacks(snapshot, table, &options->stacks, out);
+	return report_stacks(snapshot, &options->table, &options->stacks, out);
 }
 
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)
@@ -207,12 +318,12 @@ void print_exactness(const struct snapshot *snapshot, FILE *out)
 void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out)
 {
 	static const struct {
-		enum group_key key;
+		unsigned int keys;
 		enum process_change change;
 		const char *what;
 	} changes[] = {
 		{ GROUP_USER, CHANGED_USER, "user" },
-		{ GROUP_UNIT, CHANGED_CGROUP, "cgroup" },
+		{ GROUP_UNIT | GROUP_CGROUP | GROUP_CONTAINER, CHANGED_CGROUP, "cgroup" },
 		{ GROUP_COMM, CHANGED_COMM, "name" },
 	};
 	char name[PROCESS_LABEL_MAX];
@@ -220,7 +331,7 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		size_t count = 0;
 
-		for (size_t j = 0; keys & changes[i].key && j < snapshot->nr_processes; j++) {
+		for (size_t j = 0; keys & changes[i].keys && j < snapshot->nr_processes; j++) {
 			const struct process *process = &snapshot->processes[j];
 
 			if (!process->changes[changes[i].change] || ++count > CHANGES_NAMED)
@@ -237,6 +348,37 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 				": changed %s while counted; all calls stand under the last one\n",
 				changes[i].what);
 	}
+}
+
+bool print_thread_time(const struct snapshot *snapshot, FILE *out)
+{
+	struct microstates states;
+	bool lock = snapshot_microstates(snapshot, &states);
+	uint64_t total_ns = microstates_total_ns(&states);
+	const struct {
+		const char *name;
+		uint64_t ns;
+		bool is_known;
+	} parts[] = {
+		{ "user", states.user_ns, true },
+		{ "system", states.system_ns, true },
+		{ "run queue", states.runq_ns, snapshot->has_runq },
+		{ "lock", states.lock_ns, lock },
+		{ lock ? "sleep" : "lock or sleep", states.sleep_ns, true },
+	};
+	const char *separator = "=";
+
+	if (!total_ns)
+		return false;
+	fprintf(out, "threads %.3f s", (double)total_ns / 1e9);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i].is_known)
+			continue;
+		fprintf(out, " %s %s %.3f", separator, parts[i].name, (double)parts[i].ns / 1e9);
+		separator = "+";
+	}
+	fputc('\n', out);
+	return true;
 }
 
 void print_user_time(const struct snapshot *snapshot, FILE *out)

@@ -16,7 +16,14 @@ enum report_format {
 	FORMAT_JSON,
 	FORMAT_CSV,
 	FORMAT_STRACE,
+	/* Of the wide table, also as JSON and CSV. */
 	FORMAT_ERRORS,
+	FORMAT_HIST,
+	/* Pictures and files for other programs. */
+	FORMAT_FOLDED,
+	FORMAT_PPROF,
+	FORMAT_FLAME,
+	FORMAT_CHART,
 	NR_REPORT_FORMAT,
 };
 
@@ -32,15 +39,22 @@ struct stack_options {
 
 /* The options of a whole report. Nothing is owned. */
 struct report_options {
-	enum report_format format;
+	enum report_format format; /* once it is settled none of errors and hist */
+	bool errors;               /* rows of errors by errno */
 	struct table_options table;
 	bool no_header;   /* of CSV */
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
 };
 
-/* Whether options ask for more of a table than that of truss -c has. */
-bool report_needs_wide(const struct table_options *table);
+/* Makes the wide table of what asks for more than that of truss -c has, and parts of it out of formats. */
+void report_options_settle(struct report_options *options);
+
+/* Whether JSON is the object of report_json(): nothing asks for rows of another kind. */
+bool report_is_whole(const struct report_options *options);
+
+/* Whether a format shows call stacks, or cannot do without. */
+bool report_format_has_stacks(enum report_format format);
 
 /*
  * Refuses options that contradict each other or would change nothing, in the words of the command
@@ -74,8 +88,11 @@ struct report_text {
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out);
 int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d);
 
-/* The table of truss -c, column for column, and the trust lines. */
-int report_truss(const struct snapshot *snapshot, FILE *out);
+/*
+ * The table of truss -c, column for column, and the trust lines. It obeys all options but columns, waiting
+ * and width; without sort the longest time comes first.
+ */
+int report_truss(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /*
  * A table as wide as the screen, of what was counted and of times in all their kinds; calls that
@@ -93,13 +110,22 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
  * Comma-separated values for spreadsheets and scripts: a line a group, times in ns, unknown values
  * empty, start and end of the interval in front. An interval without any group has a line all the
  * same, unless it took no time. Many intervals go into one file if only the first has the header
- * line. All options but width, hist and waiting.
+ * line. All options but width and hist; errors and stacks have lines of their own kind.
  */
-int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
-	       FILE *out);
+int report_csv(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
 
-/* The table of strace -c, byte for byte; seconds are CPU time, as there. No trust lines. */
-int report_strace(const struct snapshot *snapshot, FILE *out);
+/*
+ * The same rows as a JSON object on one line: bpftruss-json(5). JSON without any option that chooses or
+ * adds up rows is report_json().
+ */
+int report_rows_json(const struct snapshot *snapshot, const struct report_options *options,
+		     FILE *out);
+
+/*
+ * The table of strace -c, byte for byte; seconds are CPU time, as there. No trust lines. It obeys the same
+ * options.
+ */
+int report_strace(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /*
  * A picture, as one static SVG file: calls as bars and min, average, p99 and max on a log axis, of
@@ -144,7 +170,7 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 		    FILE *out);
 
 /* Does what report_csv() does for all steps, below one header; gaps have no lines. */
-int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
+int report_timeline_csv(const struct timeline *timeline, const struct report_options *options,
 			FILE *out);
 
 /* --- comparisons -------------------------------------------------------------------------------- */
@@ -196,13 +222,20 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 int report_comparison_json(const struct compare_input *input, const struct compare_view *view,
 			   FILE *out);
 
-/* --- parts of text reports ---------------------------------------------------------------------- */
+/* The same as CSV, a line a group. */
+int report_comparison_csv(const struct compare_input *input, const struct compare_view *view,
+			  FILE *out);
+
+/* --- parts of other reports ---------------------------------------------------------------------- */
 
 /*
  * A histogram of latencies as bars: a line a bucket, from the first to the last that is not empty;
  * longer gaps become "...".
  */
 void bars_print(const struct hist *hist, FILE *out);
+
+/* Writes a text as a cell of CSV, in quotes if need be. */
+void csv_print_text(const char *text, FILE *out);
 
 /* Prints one line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, FILE *out);
@@ -212,6 +245,9 @@ void print_exactness(const struct snapshot *snapshot, FILE *out);
  * calls all stand under the last.
  */
 void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out);
+
+/* Splits the time of all threads in one line; returns whether it is known. */
+bool print_thread_time(const struct snapshot *snapshot, FILE *out);
 
 /* Says what else counts as user time, if anything does. */
 void print_user_time(const struct snapshot *snapshot, FILE *out);

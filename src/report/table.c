@@ -24,8 +24,9 @@ struct grid_cell {
 	double number;
 };
 
-/* A row, a rule (neither cells nor line), or a line. */
+/* A row, titles, a rule (none of these), or a line. */
 struct grid_row {
+	bool has_titles;
 	struct grid_cell *cells;
 	char *line;
 };
@@ -100,7 +101,7 @@ static struct grid_row *row_add(struct grid *grid)
 		grid->err = -ENOMEM;
 		return NULL;
 	}
-	grid->rows[grid->nr_rows] = (struct grid_row){ NULL, NULL };
+	grid->rows[grid->nr_rows] = (struct grid_row){ .line = NULL };
 	return &grid->rows[grid->nr_rows++];
 }
 
@@ -141,6 +142,14 @@ void grid_set_number(struct grid *grid, size_t column, double value)
 	grid->rows[grid->nr_rows - 1].cells[column] =
 		(struct grid_cell){ .is_number = true, .number = value };
 	*largest = fmax(*largest, value);
+}
+
+void grid_add_titles(struct grid *grid)
+{
+	struct grid_row *row = row_add(grid);
+
+	if (row)
+		row->has_titles = true;
 }
 
 void grid_add_rule(struct grid *grid)
@@ -264,7 +273,7 @@ int grid_print(struct grid *grid, int width, FILE *out)
 	if (grid->err)
 		return grid->err;
 	for (size_t i = 0; i < grid->nr_rows; i++)
-		print_row(grid, &grid->rows[i], out);
+		print_row(grid, &grid->rows[grid->rows[i].has_titles ? 0 : i], out);
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -324,6 +333,8 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	const struct group_filter filter = {
 		.min_calls = options->min_calls,
 		.errors_only = options->errors_only,
+		.successes_only = options->successes_only,
+		.ended_only = options->ended_only,
 		.top = options->top,
 		.compare = compare_groups,
 		.closure = &sorting,

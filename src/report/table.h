@@ -145,7 +145,8 @@ __attribute__((format(printf, 3, 4))) void grid_set_format(struct grid *grid, si
 /* A number of such a column; NAN is one that is not known. */
 void grid_set_number(struct grid *grid, size_t column, double value);
 
-/* A line of dashes below every column, and a line of free text. */
+/* The titles once more, a line of dashes below every column, and a line of free text. */
+void grid_add_titles(struct grid *grid);
 void grid_add_rule(struct grid *grid);
 void grid_add_line(struct grid *grid, const char *text);
 
@@ -167,7 +168,8 @@ struct table_options {
 	const struct column_list *columns; /* --columns, in this order; NULL: chosen by width */
 	size_t top;                        /* --top; 0: all; of each half of the wide table */
 	uint64_t min_calls;                /* --min-calls */
-	bool errors_only;                  /* --errors-only */
+	bool errors_only, successes_only;  /* --errors-only, --successes-only */
+	bool ended_only;                   /* no rows of calls that are in flight only */
 	bool hist;                         /* --hist */
 	int width;                         /* columns of the screen; 0: no limit */
 	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */

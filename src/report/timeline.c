@@ -197,15 +197,17 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	return ferror(out) ? -EIO : 0;
 }
 
-int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
+int report_timeline_csv(const struct timeline *timeline, const struct report_options *options,
 			FILE *out)
 {
 	const struct snapshot nothing = { .host = NULL };
-	int err = report_csv(&nothing, options, true, out);
+	struct report_options lines = *options;
+	int err = report_csv(&nothing, options, out);
 
+	lines.no_header = true;
 	for (size_t i = 0; i < timeline->nr_steps && !err; i++) {
 		if (timeline->steps[i].sum)
-			err = report_csv(timeline->steps[i].sum, options, false, out);
+			err = report_csv(timeline->steps[i].sum, &lines, out);
 	}
 	return err;
 }

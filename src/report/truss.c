@@ -2,9 +2,9 @@
 /*
  * Writes the tables of truss -c and strace -c, column for column.
  *
- * The table of truss is as Solaris and illumos print it: names in 19 columns, times as seconds with
- * three decimals and no leading zero, errors blank when there are none, rows in the order of the
- * system call numbers. The name column grows only for names that do not fit.
+ * The table of truss is as Solaris and illumos print it: names in 19 columns, times as seconds without a
+ * leading zero, errors blank when there are none. But times have six decimals, as those of strace, the
+ * longest comes first, and a last line splits the time of all threads.
  *
  * The table of strace is as strace 6.1 prints it, for scripts that parse it: a table for each kind
  * of call, the machine's own first. As there, a table without calls is not printed. Rows are sorted
@@ -13,16 +13,28 @@
 #include "report/report.h"
 #include "syscalls/names.h"
 
-/* The length of the longest name of those that have calls. */
-static int longest_name(const struct group *groups, size_t count, size_t least,
-			void (*name)(const struct row *row, char *buf, size_t size))
+/* The groups of such a table. */
+static int part_make(const struct snapshot *snapshot, const struct table_options *options,
+		     const struct row_test *test, struct table_part *ret)
 {
-	char buf[ROW_LABEL_MAX];
+	struct table_options table = *options;
 
-	for (size_t i = 0; i < count; i++) {
-		name(&groups[i].sum, buf, sizeof(buf));
-		if (groups[i].sum.calls)
-			least = max_u64(least, strlen(buf));
+	table.ended_only = true;
+	if (!table.sort.count && sort_parse("", "cpu,nr", &table.sort, NULL))
+		return -ENOMEM;
+	return table_part_make(snapshot, &table, test, ret);
+}
+
+/* The length of the longest name. */
+static int longest_name(const struct table_part *part, size_t least,
+			void (*name)(const struct table_part *part, const struct group *group,
+				     char buf[COLUMN_TEXT_MAX]))
+{
+	char buf[COLUMN_TEXT_MAX];
+
+	for (size_t i = 0; i < part->list.nr_groups; i++) {
+		name(part, &part->list.groups[i], buf);
+		least = max_u64(least, text_width(buf));
 	}
 	return (int)least;
 }
@@ -31,52 +43,49 @@ static int longest_name(const struct group *groups, size_t count, size_t least,
 
 #define TRUSS_NAME_WIDTH 19
 
-/* Nine columns behind a name: whole seconds only when there are any, then milliseconds. */
+/* Twelve columns behind a name: whole seconds only when there are any, then microseconds. */
 static void print_time(const char *name, uint64_t ns, int width, FILE *out)
 {
-	uint64_t ms = ns / 1000000;
+	const uint64_t us = ns / 1000, second = 1000000;
 
-	fprintf(out, "%-*s ", width, name);
-	if (ms >= 1000)
-		fprintf(out, "%5" PRIu64 ".%03" PRIu64, ms / 1000, ms % 1000);
+	fprintf(out, "%s%*s ", name, width - (int)text_width(name), "");
+	if (us >= second)
+		fprintf(out, "%5" PRIu64 ".%06" PRIu64, us / second, us % second);
 	else
-		fprintf(out, "     .%03" PRIu64, ms);
+		fprintf(out, "     .%06" PRIu64, us);
 }
 
-int report_truss(const struct snapshot *snapshot, FILE *out)
+int report_truss(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	struct group_list list __cleanup(group_list_done) = { 0 };
-	uint64_t cpu_ns = 0, calls = 0, errors = 0;
-	char label[ROW_LABEL_MAX];
+	struct table_part part __cleanup(table_part_done) = { .list = { 0 } };
+	const struct row *sum = &part.sum.sum;
+	char name[COLUMN_TEXT_MAX];
 	int width;
 
-	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
+	if (part_make(snapshot, options, NULL, &part))
 		return -ENOMEM;
-	width = longest_name(list.groups, list.nr_groups, TRUSS_NAME_WIDTH, row_label);
-	fprintf(out, "\n%-*s   seconds   calls  errors\n", width, "syscall");
-	for (size_t i = 0; i < list.nr_groups; i++) {
-		const struct row *row = &list.groups[i].sum;
+	width = longest_name(&part, TRUSS_NAME_WIDTH, table_group_title);
+	fprintf(out, "\n%-*s      seconds   calls  errors\n", width, "syscall");
+	for (size_t i = 0; i < part.list.nr_groups; i++) {
+		const struct row *row = &part.list.groups[i].sum;
 
-		if (!row->calls)
-			continue;
-		row_label(row, label, sizeof(label));
-		print_time(label, row_cpu_ns(row), width, out);
+		table_group_title(&part, &part.list.groups[i], name);
+		print_time(name, row_cpu_ns(row), width, out);
 		fprintf(out, " %7" PRIu64, row->calls);
 		if (row->errors)
 			fprintf(out, " %7" PRIu64, row->errors);
 		fputc('\n', out);
-		cpu_ns += row_cpu_ns(row);
-		calls += row->calls;
-		errors += row->errors;
 	}
-	fprintf(out, "%-*s  --------  ------   ----\n", width, "");
-	print_time("sys totals:", cpu_ns, width, out);
-	fprintf(out, " %7" PRIu64 " %6" PRIu64 "\n", calls, errors);
+	fprintf(out, "%-*s  -----------  ------   ----\n", width, "");
+	print_time("sys totals:", row_cpu_ns(sum), width, out);
+	fprintf(out, " %7" PRIu64 " %6" PRIu64 "\n", sum->calls, sum->errors);
 	print_time("usr time:", snapshot_user_ns(snapshot), width, out);
 	fputc('\n', out);
 	print_time("elapsed:", snapshot->elapsed_ns, width, out);
 	fputc('\n', out);
+	print_thread_time(snapshot, out);
 	print_user_time(snapshot, out);
+	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
 }
 
@@ -90,11 +99,14 @@ static const char *const mode_names[NR_SYSCALL_ABI] = {
 	[ABI_ARM64] = "64 bit",  [ABI_ARM] = "32 bit",
 };
 
-static int compare_groups(const void *x, const void *y)
+/* A table of calls is of one ABI, which need not be named in each line. */
+static void strace_name(const struct table_part *part, const struct group *group,
+			char buf[COLUMN_TEXT_MAX])
 {
-	const struct row *a = &((const struct group *)x)->sum, *b = &((const struct group *)y)->sum;
-
-	return compare_u64(row_cpu_ns(b), row_cpu_ns(a)) ?: (a->nr > b->nr) - (a->nr < b->nr);
+	if (part->scope.keys == GROUP_SYSCALL && !group->nr_merged)
+		row_call_name(&group->sum, buf, COLUMN_TEXT_MAX);
+	else
+		table_group_title(part, group, buf);
 }
 
 static void print_rule(int width, FILE *out)
@@ -117,55 +129,53 @@ static void print_line(double share, const struct row *row, const char *name, FI
 		fprintf(out, "%9s %s\n", "", name);
 }
 
-/* Native calls come without a title, as they do in strace. */
-static void print_mode(const struct group_list *list, enum syscall_abi abi, bool titled, FILE *out)
+static int print_mode(const struct snapshot *snapshot, const struct table_options *options,
+		      const struct row_test *test, const char *mode, FILE *out)
 {
-	char name[SYSCALL_NAME_MAX];
-	struct group *groups = list->groups;
-	size_t left = list->nr_groups, count = 0;
-	struct row sum;
+	struct table_part part __cleanup(table_part_done) = { .list = { 0 } };
+	char name[COLUMN_TEXT_MAX];
+	double all_ns;
 	int width;
 
-	for (; left && groups->sum.abi != abi; left--)
-		groups++;
-	row_init(&sum);
-	for (; count < left && groups[count].sum.abi == abi; count++) {
-		sum.wall_ns += groups[count].sum.wall_ns;
-		sum.off_ns += groups[count].sum.off_ns;
-		sum.calls += groups[count].sum.calls;
-		sum.errors += groups[count].sum.errors;
-	}
-	if (!sum.calls)
-		return;
+	if (part_make(snapshot, options, test, &part))
+		return -ENOMEM;
+	if (!part.sum.sum.calls)
+		return 0;
+	all_ns = (double)row_cpu_ns(&part.sum.sum);
 	/* Leaves one blank behind the longest name. */
-	width = longest_name(groups, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
-	qsort(groups, count, sizeof(*groups), compare_groups);
-	if (titled)
-		fprintf(out, "System call usage summary for %s mode:\n", mode_names[abi]);
+	width = longest_name(&part, STRACE_NAME_WIDTH - 1, strace_name) + 1;
+	if (mode)
+		fprintf(out, "System call usage summary for %s mode:\n", mode);
 	fputs("% time     seconds  usecs/call     calls    errors syscall\n", out);
 	print_rule(width, out);
-	for (size_t i = 0; i < count; i++) {
-		const struct row *row = &groups[i].sum;
-		double cpu_ns = (double)row_cpu_ns(&sum);
+	for (size_t i = 0; i < part.list.nr_groups; i++) {
+		const struct row *row = &part.list.groups[i].sum;
 
-		row_call_name(row, name, sizeof(name));
-		if (row->calls)
-			print_line(cpu_ns ? (double)row_cpu_ns(row) / cpu_ns : 0, row, name, out);
+		strace_name(&part, &part.list.groups[i], name);
+		print_line(all_ns > 0 ? (double)row_cpu_ns(row) / all_ns : 0, row, name, out);
 	}
 	print_rule(width, out);
-	print_line(1, &sum, "total", out);
+	print_line(1, &part.sum.sum, "total", out);
+	return 0;
 }
 
-int report_strace(const struct snapshot *snapshot, FILE *out)
+static bool row_has_abi(const struct row *row, const void *abi)
 {
-	struct group_list list __cleanup(group_list_done) = { 0 };
+	return row->abi == *(const enum syscall_abi *)abi;
+}
 
-	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
-		return -ENOMEM;
-	print_mode(&list, LABEL_NATIVE_ABI, false, out);
-	for (enum syscall_abi abi = 0; abi < NR_SYSCALL_ABI; abi++) {
-		if (abi != LABEL_NATIVE_ABI)
-			print_mode(&list, abi, true, out);
+int report_strace(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
+{
+	const bool by_abi = !options->keys || options->keys & GROUP_SYSCALL;
+	const enum syscall_abi native = LABEL_NATIVE_ABI;
+	const struct row_test is_native = { row_has_abi, &native };
+	int err = print_mode(snapshot, options, by_abi ? &is_native : NULL, NULL, out);
+
+	for (enum syscall_abi abi = 0; abi < NR_SYSCALL_ABI && by_abi && !err; abi++) {
+		const struct row_test test = { row_has_abi, &abi };
+
+		if (abi != native)
+			err = print_mode(snapshot, options, &test, mode_names[abi], out);
 	}
-	return ferror(out) ? -EIO : 0;
+	return err ?: ferror(out) ? -EIO : 0;
 }

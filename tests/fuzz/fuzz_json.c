@@ -30,9 +30,15 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 							GROUP_UNIT | GROUP_USER };
 	const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
 
-	require(!report_truss(snapshot, out) && !report_strace(snapshot, out));
+	struct report_options lines = { .table = { .keys = GROUP_CGROUP | GROUP_CONTAINER } };
+
+	require(!report_truss(snapshot, &by_call, out) && !report_strace(snapshot, &by_owner, out));
 	require(!report_wide(snapshot, &by_call, out) && !report_wide(snapshot, &by_owner, out));
-	require(!report_csv(snapshot, &by_owner, true, out));
+	require(!report_csv(snapshot, &lines, out) && !report_rows_json(snapshot, &lines, out));
+	lines.errors = true;
+	require(!report_csv(snapshot, &lines, out));
+	lines = (struct report_options){ .show_stacks = true };
+	require(!report_csv(snapshot, &lines, out));
 	require(!report_errors(snapshot, &by_call, out) && !report_chart(snapshot, &by_call, out));
 	require(!report_stacks(snapshot, &by_call, &by_time, out));
 	require(!report_folded(snapshot, STACK_WEIGHT_CALLS, out));

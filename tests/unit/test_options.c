@@ -11,6 +11,7 @@ static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
 static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
+static const struct verb history_face = { .name = "history", .bit = VERB_HISTORY };
 static const struct verb compare_face = { .name = "compare", .bit = VERB_COMPARE };
 
 /* --- the table --- */
@@ -118,7 +119,7 @@ static void assert_asks(const char *text, bool is_table, const char *query)
 
 TEST(test_asked)
 {
-	assert_asks("--errors", true, "/?format=errors&width=132");
+	assert_asks("--errors", true, "/?format=wide&width=132&errors=1");
 	assert_asks("--by unit,comm --by comm -t !read,%file", true,
 		    "/?format=wide&width=132&trace=%21read%2C%25file&by=comm");
 	assert_asks("-w --hist --sort p99 --top 3 --min-calls 2 --errors-only --columns calls,p99",
@@ -160,12 +161,12 @@ TEST(test_command)
 	assert_string_equal(o->command[2], "--wide");
 }
 
-/* The last of several formats counts; --top is about what there are many of. */
+/* The wide table may be JSON; --top is about what there are many of. */
 TEST(test_reports)
 {
 	const struct options *o = taken(&count_face, "-c -a --json --hist --columns calls,p99");
 
-	assert_int_equal(o->report.format, FORMAT_WIDE);
+	assert_int_equal(o->report.format, FORMAT_JSON);
 	assert_true(o->report.table.hist);
 	assert_int_equal(o->report.table.columns->count, 2);
 	o = taken(&snapshot_face, "--stacks=time --top 3 --flame x");
@@ -174,7 +175,16 @@ TEST(test_reports)
 	assert_int_equal(o->report.table.top, 0);
 	o = taken(&snapshot_face, "--pprof x --format errors");
 	assert_true(!o->report.show_stacks && o->collector.stacks);
-	assert_int_equal(o->report.format, FORMAT_ERRORS);
+	assert_int_equal(o->report.format, FORMAT_WIDE);
+	assert_true(o->report.errors);
+	o = taken(&count_face, "-c -p 1 --kernel-stacks");
+	assert_true(o->report.show_stacks && o->collector.stacks);
+	o = taken(&count_face, "-c -p 1 --sort -calls --top 3");
+	assert_int_equal(o->report.format, FORMAT_TRUSS);
+	o = taken(&count_face, "-e trace=open -S name -z -p 1");
+	assert_true(o->output.only && o->report.table.successes_only);
+	o = taken(&count_face, "-U calls,errors -p 1");
+	assert_int_equal(o->report.table.columns->count, 2);
 }
 
 TEST(test_targets)
@@ -186,8 +196,9 @@ TEST(test_targets)
 	assert_has(o, collector.nr_selectors, 4, collector.selectors[1].kind, SELECT_UNIT);
 	assert_string_equal(o->collector.selectors[3].text, "d");
 	assert_int_equal(o->rate_sort, RATE_OLDEST);
-	o = taken(&snapshot_face, "-n a --all -p 5");
-	assert_has(&o->collector, nr_selectors, 1, nr_pids, 1);
+	o = taken(&snapshot_face, "--all");
+	assert_has(&o->collector, nr_selectors, 1, nr_pids, 0);
+	assert_refused(&snapshot_face, "-n a --all", "-a is all processes");
 }
 
 TEST(test_daemon)
@@ -212,7 +223,7 @@ TEST(test_refused)
 		const struct verb *verb;
 		const char *text, *sentence;
 	} cases[] = {
-		{ &count_face, "-c -z", "unknown option -z; 'bpftruss --help' lists them" },
+		{ &count_face, "-c -y", "unknown option -y; 'bpftruss --help' lists them" },
 		{ &top_face, "--csv", "ambiguous option --csv; 'bpftruss top --help' lists them" },
 		{ &top_face, "nginx", "top: \"nginx\" is not an option; -n NAME takes" },
 		{ &status_face, "x", "status: \"x\" is not an option; see --help" },
@@ -246,30 +257,39 @@ TEST(test_refused)
 		{ &count_face, "--sotr calls", "unknown option --sotr; did you mean --sort?" },
 		{ &count_face, "--sort=cals", "did you mean \"calls\"?" },
 		{ &count_face, "--by usr", "--by: no key \"usr\"; did you mean \"user\"?" },
-		{ &count_face, "--format wid", "errors; did you mean \"wide\"?" },
+		{ &count_face, "--format wid", "chart; did you mean \"wide\"?" },
 		{ &count_face, "-c", "whose calls?" },
 		{ &count_face, "-c -a make", "not both (command: \"make\")" },
 		{ &count_face, "-c -a -N 3", "-N counts intervals" },
 		{ &count_face, "-c -p 1 --wait", "--wait needs -n" },
 		{ &count_face, "-c -a -f", "-f needs -p" },
-		{ &count_face, "-c -a --json --sort calls", "--json has all rows" },
-		{ &count_face, "-c -a --json --by unit", "--json has all rows" },
-		{ &count_face, "-c -a --format strace --by pid", "--format=strace has" },
-		{ &count_face, "-c -a --errors --sort calls", "--errors has columns" },
-		{ &count_face, "-c -a --csv --waiting read", "--csv has all calls" },
-		{ &count_face, "-c -a --hist --json", "--hist draws" },
-		{ &count_face, "-c -a --stacks --csv", "--stacks goes with" },
+		{ &count_face, "-c -f -p 1 -a", "-a is all processes" },
+		{ &count_face, "-c -a --json --csv", "one format: csv or json" },
+		{ &count_face, "-c -a --format strace -w", "one format: wide or strace" },
+		{ &count_face, "-c -a --format strace --columns calls", "--columns is for" },
+		{ &count_face, "-c -a --errors --hist", "--errors has all calls in one" },
+		{ &count_face, "-c -a --hist --csv", "CSV has no place for histograms" },
+		{ &count_face, "-c -a -z -Z", "one of --errors-only and" },
+		{ &count_face, "-c -a --format flame --by pid", "have all stacks" },
+		{ &count_face, "-c -a --format chart --sort p99", "a chart has rows" },
+		{ &count_face, "-c -a --by cpu,arg0", "rows are split by one" },
+		{ &count_face, "-c -a -e status=failed", "-Z for those that fail" },
+		{ &count_face, "-c -a -e signal=none", "is not understood: give trace=LIST" },
+		{ &count_face, "-c -a --as-user=root", "--as-user is for a command" },
+		{ &count_face, "-c -a --width 0", "is not a number from 1 to 10000" },
 		{ &count_face, "-c --stacks time", "--stacks=time is written with" },
-		{ &count_face, "-c -a --kernel-stacks", "--kernel-stacks needs --stacks" },
-		{ &count_face, "-c -a --inline", "--inline needs --stacks" },
-		{ &count_face, "-c -a --debuginfod", "--debuginfod needs --stacks" },
 		{ &count_face, "-c -a -o x --chart x", "x: one file cannot hold" },
 		{ &count_face, "-c -a --folded x --flame x", "x: one file cannot hold" },
 		{ &count_face, "-c -a --sort pid", "several values of pid; add --by pid" },
 		{ &count_face, "-c -a --columns calls,comm", "several values of comm" },
 		{ &snapshot_face, "--by tid", "--by: the daemon keeps neither threads" },
-		{ &snapshot_face, "--hist --json", "--hist draws" },
-		{ &compare_face, "a b --by arg0", "--by: threads and first arguments" },
+		{ &snapshot_face, "--since 10m --from 09:00", "since when?" },
+		{ &snapshot_face, "-i 1 --since 10m", "-i and -d are about what comes" },
+		{ &snapshot_face, "-N 2", "-N counts intervals" },
+		{ &history_face, "--by pid", "the history knows processes by name" },
+		{ &history_face, "--stacks", "unknown option" },
+		{ &history_face, "--format flame", "the history has no call stacks" },
+		{ &compare_face, "a b --by arg0", "--by: the daemon keeps neither threads" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -281,7 +301,14 @@ TEST(test_combinations)
 	static const char *const fine[] = {
 		"-c -a --json --by tid",
 		"-c -a --csv --waiting read --chart x",
-		"-c -f -p 1 -a",
+		"-c -a --errors --csv",
+		"-c -a --json --errors --sort calls",
+		"-c -a --csv -w --waiting read",
+		"-c -a --csv --stacks",
+		"-c -a --json --hist --by unit --sort p99,-calls --top 3",
+		"-c -a --format strace --by comm --sort calls --top 2 -Z",
+		"-c -a --format folded",
+		"-C -a --width 100",
 		"-c -a -o /dev/null --chart /dev/null",
 		"-c -a --by pid --sort comm",
 		"-c -a --stacks --json --flame x",

@@ -8,7 +8,7 @@
 TEST(test_arrives)
 {
 	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
-		for (int format = 0; format < NR_REPORT_FORMAT; format++) {
+		for (int format = 0; format < FORMAT_FOLDED; format++) {
 			const struct report_options options = {
 				.format = (enum report_format)format,
 				.table.keys = GROUP_COMM | GROUP_SYSCALL,
@@ -133,11 +133,11 @@ TEST(test_refused_questions)
 {
 	assert_refused("format=json format=x by=x by= by=tid by=arg0 sort=x columns=x top=-1 "
 		       "top=99999999999 width=x min_calls= waiting=x top_stacks=x trace=x "
-		       "stacks=x stacks= hist=0 errors_only=yes",
+		       "stacks=x stacks= hist=0 errors_only=yes format=flame format=chart",
 		       "");
-	assert_refused("format=csv&stacks=calls format=strace&stacks=time format=strace&by=comm "
-		       "format=strace&top=3 format=truss&min_calls=3 format=errors&sort=calls "
-		       "format=csv&waiting=read format=csv&hist=1 by=comm&sort=pid "
+	assert_refused("format=strace&columns=calls format=strace&waiting=read "
+		       "format=errors&waiting=read format=errors&errors_only=1 "
+		       "errors_only=1&successes_only=1 format=csv&hist=1 by=comm&sort=pid "
 		       "by=comm&columns=calls,unit columns=tid,calls",
 		       "--");
 }
