@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
 #include "base/clock.h"
+#include "cmd/live_line.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "model/diff.h"
@@ -8,6 +9,7 @@
 struct run {
 	struct session session;
 	struct output output;
+	struct live_line live;
 	uint64_t intervals; /* reported so far */
 	uint64_t unnamed;   /* frames, as last said */
 	uint64_t refused;   /* names, as last said */
@@ -47,8 +49,9 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 		      "'bpftruss doctor'\n",
 		      stderr);
 	if (o->command) {
-		fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
-			command->pid, o->follow ? " and its children" : "");
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
+				command->pid, o->follow ? " and its children" : "");
 		return command_release(command, o->command[0], d);
 	}
 	processes = collector_targets(collector);
@@ -127,13 +130,33 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	return session_keep(&run->session, steal_ptr(&now), d);
 }
 
+/* Shows what was counted so far, where somebody looks on. */
+static int show_life(struct run *run, struct diag *d)
+{
+	struct snapshot *now __cleanup(snapshot_freep) = NULL;
+	uint64_t start_ns = clock_mono_ns();
+	int err = collector_read(run->session.collector, &now, d);
+
+	if (!err)
+		session_beat(&run->session,
+			     live_line_show(&run->live, now, clock_mono_ns() - start_ns));
+	return err;
+}
+
 static int run_reports(struct run *run, const struct options *o, struct diag *d)
 {
 	enum session_event event;
 	int err;
 
+	live_line_begin(&run->live, o);
+	session_beat(&run->session, run->live.is_on ? NS_PER_SEC / 4 : 0);
 	do {
 		err = session_wait(&run->session, &event, d);
+		if (!err && event == SESSION_BEAT) {
+			err = show_life(run, d);
+			continue;
+		}
+		live_line_erase(&run->live);
 		if (!err && event == SESSION_OVER)
 			collector_stop(run->session.collector);
 		if (!err)
@@ -150,6 +173,7 @@ static int count_run(const struct options *o, struct diag *d)
 
 	session_init(&run.session, o);
 	err = output_open(&run.output, o, d);
+	run.output.is_series = o->interval_ns;
 	if (!err)
 		err = session_open(&run.session, d);
 	if (!err)

@@ -102,31 +102,16 @@ static bool history_is_report(const struct options *o)
 	       output_has_side_files(o);
 }
 
-/* Where a step stands above the report of it. */
-static void print_step(const struct timeline_step *step, FILE *out)
-{
-	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
-
-	clock_local(step->start_ns, start, sizeof(start));
-	clock_local(step->end_ns, end, sizeof(end));
-	fprintf(out, "%s to %s, %.1f s counted%s\n", start, end,
-		(double)step->covered_ns / (double)NS_PER_SEC, step->sum ? "" : ": no calls");
-}
-
-/* One report a step, each with its span. */
+/* A report of each step in which anything was counted. */
 static int write_reports(const struct options *o, const struct timeline *timeline,
 			 struct output *output, struct diag *d)
 {
-	const enum report_format format = o->report.format;
 	int err = 0;
 
+	output->is_series = true;
 	for (size_t i = 0; i < timeline->nr_steps && !err; i++) {
-		const struct timeline_step *step = &timeline->steps[i];
-
-		if (format == FORMAT_TRUSS || format == FORMAT_WIDE || format == FORMAT_STRACE)
-			print_step(step, stderr);
-		if (step->sum)
-			err = output_report(output, o, step->sum, d);
+		if (timeline->steps[i].sum)
+			err = output_report(output, o, timeline->steps[i].sum, d);
 	}
 	return err;
 }

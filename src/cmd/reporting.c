@@ -253,6 +253,19 @@ int output_failed(const struct options *o, int err, struct diag *d)
 			o->output.path ? " to " : "", o->output.path ?: "", strerror(-err));
 }
 
+/* Says of which span a table is. */
+static void print_span(const struct snapshot *snapshot, enum report_format format, FILE *out)
+{
+	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
+
+	if (format != FORMAT_TRUSS && format != FORMAT_WIDE && format != FORMAT_STRACE)
+		return;
+	clock_local(snapshot->start_ns, start, sizeof(start));
+	clock_local(snapshot->end_ns, end, sizeof(end));
+	fprintf(out, "\n%s to %s, %.3f s\n", start, end,
+		(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
+}
+
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d)
 {
@@ -265,6 +278,8 @@ int output_report(struct output *output, const struct options *o, const struct s
 	how.no_header |= output->begun;
 	how.table.width = output_width(o, output->stream);
 	err = output_begin(output, o);
+	if (!err && output->is_series)
+		print_span(snapshot, how.format, output->stream);
 	if (!err)
 		err = report_write(chosen, &how, output->stream);
 	output->begun = true;

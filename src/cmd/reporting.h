@@ -62,8 +62,9 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 /* --- writing ----------------------------------------------------------------------------------- */
 
 struct output {
-	FILE *stream; /* owned unless stdout or stderr */
-	bool begun;   /* a report has been written */
+	FILE *stream;   /* owned unless stdout or stderr */
+	bool begun;     /* a report has been written */
+	bool is_series; /* reports of several spans: tables say of which */
 };
 
 /*

@@ -187,6 +187,7 @@ void session_init(struct session *session, const struct options *options)
 				     .signals = -1,
 				     .duration = -1,
 				     .interval = -1,
+				     .beat = -1,
 				     .keys = -1 };
 }
 
@@ -207,8 +208,9 @@ int session_open(struct session *session, struct diag *d)
 	session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	session->duration = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	session->interval = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	session->beat = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (errands_new(&session->errands) || session->signals < 0 || session->duration < 0 ||
-	    session->interval < 0)
+	    session->interval < 0 || session->beat < 0)
 		return diag_set(d, DIAG_FAILED, errno, "cannot wait for signals: %s",
 				strerror(errno));
 	options.errands = session->errands;
@@ -221,6 +223,7 @@ void session_done(struct session *session)
 	closep(&session->signals);
 	closep(&session->duration);
 	closep(&session->interval);
+	closep(&session->beat);
 	snapshot_free(session->last);
 	collector_free(session->collector);
 	errands_free(session->errands);
@@ -230,6 +233,11 @@ void session_start(struct session *session, uint64_t duration_ns, uint64_t inter
 {
 	clock_set_timer(session->duration, duration_ns, 0);
 	clock_set_timer(session->interval, interval_ns, interval_ns);
+}
+
+void session_beat(struct session *session, uint64_t ns)
+{
+	clock_set_timer(session->beat, ns, 0);
 }
 
 int session_attach(const struct session *session, struct diag *d)
@@ -357,6 +365,7 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
 		{ .fd = session->keys, .events = POLLIN },
 		{ .fd = session->duration, .events = POLLIN },
 		{ .fd = session->interval, .events = POLLIN },
+		{ .fd = session->beat, .events = POLLIN },
 		{ .fd = collector_fd(session->collector), .events = POLLIN },
 	};
 	int err, ready;
@@ -378,6 +387,9 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
 			return 0;
 		*ret = SESSION_INTERVAL;
 		if (timer_is_over(session->interval))
+			return 0;
+		*ret = SESSION_BEAT;
+		if (timer_is_over(session->beat))
 			return 0;
 		/* A new size of the window comes as a signal, and from ncurses as a key. */
 		*ret = SESSION_KEYS;

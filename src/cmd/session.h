@@ -47,6 +47,7 @@ struct session {
 	sigset_t before; /* what was blocked without us */
 	int duration;    /* timerfd */
 	int interval;    /* timerfd */
+	int beat;        /* timerfd: of the line that shows that it lives */
 	int keys;        /* borrowed: the terminal whose user ends the session; -1: none */
 	int patience;    /* signals that a running command was given time to answer */
 	int impatient;   /* the signal that would not wait for the command; 0: none came */
@@ -56,6 +57,7 @@ enum session_event {
 	SESSION_OVER,     /* the last report is due */
 	SESSION_INTERVAL, /* an interval is over */
 	SESSION_ASKED,    /* somebody asked for a report so far: SIGUSR1 */
+	SESSION_BEAT,     /* what session_beat() asked for is over */
 	SESSION_KEYS,     /* a key was pressed, or the window has another size */
 };
 
@@ -80,6 +82,9 @@ int session_attach(const struct session *session, struct diag *d);
 
 /* Starts the clocks: intervals come at a steady pace. 0 ns: no duration, no intervals. */
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns);
+
+/* Wakes up after so many ns; 0: not any more. */
+void session_beat(struct session *session, uint64_t ns);
 
 /* The next interval begins with a reading, which is taken over in any case. */
 int session_keep(struct session *session, struct snapshot *reading, struct diag *d);

@@ -156,6 +156,7 @@ static int snapshot_intervals(const struct options *o, struct output *output, st
 	struct asked_snapshot last __cleanup(asked_snapshot_done) = { 0 };
 	int err = ask_since(o, NULL, &last, d);
 
+	output->is_series = o->interval_ns;
 	for (uint64_t i = 1; !err && (!o->count_limit || i <= o->count_limit) &&
 			     (!o->duration_ns || i * step_ns <= o->duration_ns);
 	     i++) {

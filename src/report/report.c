@@ -350,10 +350,10 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 	}
 }
 
-bool print_thread_time(const struct snapshot *snapshot, FILE *out)
+bool print_thread_time(const struct snapshot *snapshot, bool wants_lock, FILE *out)
 {
 	struct microstates states;
-	bool lock = snapshot_microstates(snapshot, &states);
+	bool lock = snapshot_microstates(snapshot, &states) && wants_lock;
 	uint64_t total_ns = microstates_total_ns(&states);
 	const struct {
 		const char *name;
@@ -364,7 +364,8 @@ bool print_thread_time(const struct snapshot *snapshot, FILE *out)
 		{ "system", states.system_ns, true },
 		{ "run queue", states.runq_ns, snapshot->has_runq },
 		{ "lock", states.lock_ns, lock },
-		{ lock ? "sleep" : "lock or sleep", states.sleep_ns, true },
+		{ lock || !wants_lock ? "sleep" : "lock or sleep",
+		  states.sleep_ns + (lock ? 0 : states.lock_ns), true },
 	};
 	const char *separator = "=";
 
@@ -374,7 +375,9 @@ bool print_thread_time(const struct snapshot *snapshot, FILE *out)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!parts[i].is_known)
 			continue;
-		fprintf(out, " %s %s %.3f", separator, parts[i].name, (double)parts[i].ns / 1e9);
+		/* The line would be too long. */
+		fprintf(out, "%s%s %s %.3f", wants_lock && i == 2 ? "\n  " : " ", separator,
+			parts[i].name, (double)parts[i].ns / 1e9);
 		separator = "+";
 	}
 	fputc('\n', out);

@@ -246,8 +246,11 @@ void print_exactness(const struct snapshot *snapshot, FILE *out);
  */
 void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out);
 
-/* Splits the time of all threads in one line; returns whether it is known. */
-bool print_thread_time(const struct snapshot *snapshot, FILE *out);
+/*
+ * Splits the time of all threads, into that for locks, too, if that is wanted. Returns whether it is
+ * known.
+ */
+bool print_thread_time(const struct snapshot *snapshot, bool wants_lock, FILE *out);
 
 /* Says what else counts as user time, if anything does. */
 void print_user_time(const struct snapshot *snapshot, FILE *out);

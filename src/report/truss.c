@@ -83,7 +83,7 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
 	fputc('\n', out);
 	print_time("elapsed:", snapshot->elapsed_ns, width, out);
 	fputc('\n', out);
-	print_thread_time(snapshot, out);
+	print_thread_time(snapshot, false, out);
 	print_user_time(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);

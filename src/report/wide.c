@@ -119,7 +119,7 @@ static void print_microstates(const struct snapshot *snapshot, FILE *out)
 {
 	struct process sum = { 0 };
 
-	if (!print_thread_time(snapshot, out))
+	if (!print_thread_time(snapshot, true, out))
 		return;
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		process_add_counts(&sum, &snapshot->processes[i]);

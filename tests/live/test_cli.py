@@ -16,7 +16,7 @@ from harness import (BPFTRUSS, Report, deaf_command, need, program, readable_cop
                      until)  # fmt: skip
 
 
-TITLE = "\nsyscall               seconds   calls  errors\n"
+TITLE = "\nsyscall                  seconds   calls  errors\n"
 
 
 def one_sentence(text):
@@ -144,21 +144,22 @@ def test_a_report_that_cannot_be_written_is_a_failure(live):
 def test_the_report_has_the_columns_of_truss_and_their_sums():
     table = run("-c", program("calls")).stderr
     lines = table[table.index("\nsyscall") + 1 :].split("\n")
-    rule = lines.index("                     --------  ------   ----")
-    assert lines[0] == "syscall               seconds   calls  errors"
+    rule = lines.index("                     -----------  ------   ----")
+    assert lines[0] == "syscall                  seconds   calls  errors"
     for line in lines[1:rule]:
-        assert re.match(r"^\S.{18} [ \d]{5}\.\d{3} [ \d]{6}\d( [ \d]{6}\d)?$", line), line
+        assert re.match(r"^\S.{18} [ \d]{5}\.\d{6} [ \d]{6}\d( [ \d]{6}\d)?$", line), line
     assert any(line.startswith("getppid ") for line in lines[1:rule])
-    assert re.match(r"^sys totals: {9}[ \d]{5}\.\d{3} [ \d]{6}\d [ \d]{5}\d$", lines[rule + 1])
-    assert re.match(r"^usr time: {11}[ \d]{5}\.\d{3}$", lines[rule + 2])
-    assert re.match(r"^elapsed: {12}[ \d]{5}\.\d{3}$", lines[rule + 3])
-    assert lines[rule + 4].startswith("exact")
-    rows = re.findall(r"^[a-z]\S* +\d*\.\d{3} +(\d+)(?: +(\d+))?$", table, re.M)
+    assert re.match(r"^sys totals: {9}[ \d]{5}\.\d{6} [ \d]{6}\d [ \d]{5}\d$", lines[rule + 1])
+    assert re.match(r"^usr time: {11}[ \d]{5}\.\d{6}$", lines[rule + 2])
+    assert re.match(r"^elapsed: {12}[ \d]{5}\.\d{6}$", lines[rule + 3])
+    assert re.match(r"^threads [\d.]+ s = user [\d.]+ \+ system", lines[rule + 4])
+    assert lines[rule + 5].startswith("exact")
+    rows = re.findall(r"^[a-z]\S* +\d*\.\d{6} +(\d+)(?: +(\d+))?$", table, re.M)
     calls, errors = re.search(r"^sys totals: +\S+ +(\d+) +(\d+)$", table, re.M).groups()
     assert sum(int(row[0]) for row in rows) == int(calls)
     assert sum(int(row[1] or 0) for row in rows) == int(errors)
-    assert re.search(r"^getppid +\.\d{3} {4}1009$", table, re.M)
-    assert re.search(r"^openat +\.\d{3} {6}12 {6}12$", table, re.M)
+    assert re.search(r"^getppid +\.\d{6} {4}1009$", table, re.M)
+    assert re.search(r"^openat +\.\d{6} {6}12 {6}12$", table, re.M)
 
 
 def test_json_describes_itself(live):
@@ -217,7 +218,6 @@ def test_a_command_gets_neither_blocked_signals_nor_file_descriptors():
     (["-c", "-p"], "-p"),
     (["-c"], ""),
     ([], ""),
-    (["frobnicate-the-kernel"], ""),
     (["-c", "-p", "1", "/bin/true"], ""),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_a_usage_error(arguments, says):

@@ -217,7 +217,7 @@ def test_the_wide_table_names_its_others(live):
 
 
 def test_the_histogram_has_as_many_calls_as_were_timed(live):
-    text, _ = count_text(live, ["--hist"], "calls")
+    text, _ = count_text(live, ["--hist", "--width", "80"], "calls")
     chart = text[text.index("\ngetppid: 1009 calls by duration\n") :].split("\n\n")[0]
     bars = [line for line in chart.splitlines() if "|" in line]
     counts = [int(line.split("|")[0].split()[-1]) for line in bars]

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import sys
 import unicodedata
 from subprocess import PIPE
 
@@ -199,18 +200,37 @@ def test_two_processes_under_one_pid_are_never_merged(live):
     assert sorted(row["calls"] for row in rows) == [7, 11]
 
 
-def test_a_thread_id_stands_for_its_process_or_is_refused(live):
-    """No report silently holds one thread."""
-    target = live.workload("threads", 4, 101)
-    tid = max(int(name) for name in os.listdir("/proc/%d/task" % target.pid))
-    bpftruss = live.start("-p", tid)
-    try:
-        bpftruss.wait_counting()
-    except AssertionError:
-        assert bpftruss.wait() in (1, 2) and bpftruss.stderr().count("\n") == 1
-        return
-    target.go()
-    must_equal(bpftruss.report(), target.table())
+CREW = """
+import os, sys, threading
+go = threading.Event()
+def work(calls):
+    go.wait()
+    for _ in range(calls):
+        os.getppid()
+crew = [threading.Thread(target=work, args=[100 * i]) for i in range(1, 5)]
+for thread in crew:
+    thread.start()
+print(*[thread.native_id for thread in crew], flush=True)
+sys.stdin.readline()
+go.set()
+for thread in crew:
+    thread.join()
+"""
+
+
+def test_a_thread_is_counted_by_its_number_and_nobody_beside_it(live):
+    """Also once it has ended. Two of its process are both of them, and with their process all."""
+    crew = live.spawn(sys.executable, "-c", CREW, stdin=PIPE)
+    tids = until(lambda: crew.stdout().endswith(b"\n") and crew.stdout().decode().split(), "it runs")
+    chosen = {"1 of its": (tids[2], 300), "2 of its": (tids[0] + "," + tids[3], 500),
+              "counting": ("%s,%d" % (tids[1], crew.pid), 1000)}  # fmt: skip
+    runs = {words: live.start("-p", pids, "-t", "getppid") for words, (pids, _) in chosen.items()}
+    for words, run in runs.items():
+        run.wait_counting()
+        assert words in run.stderr()
+    crew.tell(b"\n")
+    for words, run in runs.items():
+        assert sum(row["calls"] for row in run.report().rows) == chosen[words][1], words
 
 
 # --- names ---------------------------------------------------------------------------------------
