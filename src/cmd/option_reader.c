@@ -346,14 +346,19 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 int option_set(const struct option_def *def, struct options *o, const char *called, const char *arg,
 	       struct diag *d)
 {
+	const char **given = &o->given[def - option_defs];
 	const struct setting setting = { def, called, arg, (char *)o + def->offset, o, d };
 	int err = kinds[def->kind].set(&setting);
 
 	if (err)
 		return err;
+	/* Of others the last one counts. */
+	if (def->words == report_format_names && *given && strcmp(*given, arg) != 0)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"a report has one format: %.32s or %.32s, not both", *given, arg);
 	if (def->also)
 		*(bool *)((char *)o + def->also) = true;
-	o->given[def - option_defs] = arg ?: def->nr_words ? def->words[0] : "1";
+	*given = arg ?: def->nr_words ? def->words[0] : "1";
 	if (def->section && !def->reloads)
 		o->fixed += hash_text(hash_text(0, def->name), arg ?: "");
 	return 0;

@@ -320,6 +320,69 @@ TEST(test_combinations)
 	assert_true(taken(&count_face, "--help")->help);
 }
 
+/* Writes an option with an argument that it takes, without the blank before. */
+static void option_sample(const struct option_def *def, char *buf, size_t size)
+{
+	static const char *const arguments[NR_OPTION_KIND] = {
+		[OPTION_NUMBER] = "2",       [OPTION_SIZE] = "8M",
+		[OPTION_DURATION] = "2s",    [OPTION_PERCENT] = "20%",
+		[OPTION_MOMENT] = "-1h",     [OPTION_TEXT] = "10m",
+		[OPTION_FILE] = "/dev/null", [OPTION_PATH] = "/x",
+		[OPTION_GROUP] = "root",     [OPTION_ADDRESS] = "[::1]:9",
+		[OPTION_CALLS] = "read",     [OPTION_EXPRESSION] = "read",
+		[OPTION_KEYS] = "comm",      [OPTION_SORT] = "calls",
+		[OPTION_COLUMNS] = "calls",  [OPTION_PIDS] = "1",
+		[OPTION_SELECTOR] = "root",
+	};
+	const char *argument =
+		def->kind == OPTION_CHOICE ? def->words[def->nr_words - 1] : arguments[def->kind];
+
+	snprintf(buf, size, "--%s%s%s", def->name, argument ? "=" : "", argument ?: "");
+}
+
+/* Works, or is refused in a sentence of one line. */
+static void assert_answers(const struct verb *verb, const char *text)
+{
+	d.text[0] = '\0';
+	if (!read_line(verb, text))
+		return;
+	if (!d.text[0] || strchr(d.text, '\n') || strlen(d.text) > 400)
+		fail_msg("%s %s: \"%s\"", verb->name, text, d.text);
+}
+
+/* All options of all verbs, two by two. */
+TEST(test_all_pairs)
+{
+	static const struct verb faces[] = {
+		{ .name = "", .bit = VERB_COUNT },
+		{ .name = "top", .bit = VERB_TOP },
+		{ .name = "doctor", .bit = VERB_DOCTOR },
+		{ .name = "daemon", .bit = VERB_DAEMON },
+		{ .name = "snapshot", .bit = VERB_SNAPSHOT },
+		{ .name = "status", .bit = VERB_STATUS },
+		{ .name = "history", .bit = VERB_HISTORY },
+		{ .name = "baseline", .bit = VERB_BASELINE },
+		{ .name = "compare", .bit = VERB_COMPARE },
+		{ .name = "report", .bit = VERB_REPORT },
+	};
+	char one[128], other[128], text[sizeof(one) + sizeof(other)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(faces); i++) {
+		for (size_t j = 0; j < nr_option_defs; j++) {
+			if (!(option_defs[j].verbs & faces[i].bit))
+				continue;
+			option_sample(&option_defs[j], one, sizeof(one));
+			for (size_t k = 0; k < nr_option_defs; k++) {
+				if (!(option_defs[k].verbs & faces[i].bit))
+					continue;
+				option_sample(&option_defs[k], other, sizeof(other));
+				snprintf(text, sizeof(text), "%s %s", one, other);
+				assert_answers(&faces[i], text);
+			}
+		}
+	}
+}
+
 TEST(test_many_selectors)
 {
 	char text[512] = "-n a";
