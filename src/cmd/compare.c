@@ -100,6 +100,7 @@ static int compare_run(const struct options *o, struct diag *d)
 	if (err)
 		return err;
 	table.width = output_width(o, output.stream);
+	table.color = output_has_color(output.stream);
 	table.errors_only |= o->report.errors;
 	if (compare_view_make(&input, &table, &view))
 		return diag_oom(d);

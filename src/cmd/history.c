@@ -139,6 +139,7 @@ static int history_run(const struct options *o, struct diag *d)
 			return diag_oom(d);
 	}
 	how.table.width = output_width(o, output.stream);
+	how.table.color = output_has_color(output.stream);
 	err = output_begin(&output, o);
 	if (!err && o->report.format == FORMAT_JSON)
 		err = report_timeline_json(&timeline, output.stream);

@@ -179,6 +179,13 @@ int output_begin(struct output *output, const struct options *o)
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }
 
+bool output_has_color(FILE *stream)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(stream)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
 int output_width(const struct options *o, FILE *stream)
 {
 	const char *columns = getenv("COLUMNS");
@@ -277,6 +284,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 		return diag_oom(d);
 	how.no_header |= output->begun;
 	how.table.width = output_width(o, output->stream);
+	how.table.color = output_has_color(output->stream);
 	err = output_begin(output, o);
 	if (!err && output->is_series)
 		print_span(snapshot, how.format, output->stream);

@@ -95,3 +95,6 @@ void output_done(struct output *output);
 /* Returns what --width says, or the width of the terminal; for other streams COLUMNS, else 0: no limit. */
 #define MAX_WIDTH 10000
 int output_width(const struct options *o, FILE *stream);
+
+/* Whether it is a terminal, unless the user has set NO_COLOR. */
+bool output_has_color(FILE *stream);

@@ -307,6 +307,8 @@ static void sheet_add_row(struct sheet *sheet, const struct comparison_list *lis
 				values[i] = measures[which].kind == GRID_LATENCY ? NAN : 0;
 		}
 		change_format(values[0], values[1], cell, sizeof(cell));
+		grid_set_emphasis(sheet->grid, column + SIDES,
+				  fails ? EMPHASIS_BAD : EMPHASIS_NONE);
 		grid_set_format(sheet->grid, column + SIDES, "%s%s", cell,
 				fails                 ? "!"
 				: sheet->view->failed ? " "
@@ -342,7 +344,7 @@ static void print_trust(const char *side, const struct snapshot *snapshot, FILE 
 	if (snapshot_is_exact(snapshot))
 		return;
 	fprintf(out, "%s: ", side);
-	print_exactness(snapshot, out);
+	print_exactness(snapshot, false, out);
 }
 
 /* Sides of which one has slow calls only say nothing about each other. */
@@ -436,6 +438,7 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	if (grid_new(sheet.word_column + 1, &grid))
 		return -ENOMEM;
 	sheet.grid = grid;
+	grid_set_color(grid, options->color);
 	table_set_titles(grid, &sheet.keys, NULL);
 	for (enum measure which = 0; which < NR_MEASURE; which++)
 		sheet_add_measure(&sheet, which);

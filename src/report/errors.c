@@ -144,6 +144,7 @@ static int print_failures(const struct failures *failures, const struct table_op
 	failures_columns(options, &columns);
 	if (grid_new(columns.count + NR_ERRORS, &grid))
 		return -ENOMEM;
+	grid_set_color(grid, options->color);
 	table_set_titles(grid, &columns, ranks);
 	for (size_t i = 0; i < NR_ERRORS; i++)
 		grid_set_title(grid, columns.count + i, titles[i], i >= ERRORS_CALLS, 0);
@@ -167,5 +168,5 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 		return err;
 	fputc('\n', out);
 	print_process_changes(snapshot, options->keys, out);
-	return report_trust(snapshot, out);
+	return report_trust(snapshot, options->color, out);
 }

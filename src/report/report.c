@@ -300,8 +300,9 @@ int report_text_json_read(const char *json, size_t size, struct report_text *ret
 
 /* --- trust: how far a report can be trusted -------------------------------------------------------- */
 
-void print_exactness(const struct snapshot *snapshot, FILE *out)
+void print_exactness(const struct snapshot *snapshot, bool color, FILE *out)
 {
+	const enum emphasis emphasis = snapshot_is_exact(snapshot) ? EMPHASIS_NONE : EMPHASIS_BAD;
 	char text[LOSSES_TEXT_MAX];
 
 	losses_text(&snapshot->losses, text, sizeof(text));
@@ -309,7 +310,10 @@ void print_exactness(const struct snapshot *snapshot, FILE *out)
 		snprintf(text, sizeof(text),
 			 "not exact: %" PRIu64 " errors counted without their errno",
 			 snapshot_errors_unnamed(snapshot));
-	fprintf(out, "%s\n", text);
+	emphasis_begin(emphasis, color, out);
+	fputs(text, out);
+	emphasis_end(emphasis, color, out);
+	fputc('\n', out);
 }
 
 /* More of them are not named. */
@@ -390,7 +394,7 @@ void print_user_time(const struct snapshot *snapshot, FILE *out)
 		fputs("user time includes most calls that -t leaves out\n", out);
 }
 
-int report_trust(const struct snapshot *snapshot, FILE *out)
+int report_trust(const struct snapshot *snapshot, bool color, FILE *out)
 {
 	struct group_list list __cleanup(group_list_done) = { 0 };
 	const char *separator = "in flight: ";
@@ -398,7 +402,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 
 	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
 		return -ENOMEM;
-	print_exactness(snapshot, out);
+	print_exactness(snapshot, color, out);
 	for (size_t i = 0; i < list.nr_groups; i++) {
 		const struct row *row = &list.groups[i].sum;
 

@@ -238,7 +238,7 @@ void bars_print(const struct hist *hist, FILE *out);
 void csv_print_text(const char *text, FILE *out);
 
 /* Prints one line: "exact", or what is missing and why. */
-void print_exactness(const struct snapshot *snapshot, FILE *out);
+void print_exactness(const struct snapshot *snapshot, bool color, FILE *out);
 
 /*
  * Which processes changed, while they were counted, what a report groups by (enum group_key): their
@@ -256,4 +256,4 @@ bool print_thread_time(const struct snapshot *snapshot, bool wants_lock, FILE *o
 void print_user_time(const struct snapshot *snapshot, FILE *out);
 
 /* Prints exactness, then the calls in flight. Part of every text report. */
-int report_trust(const struct snapshot *snapshot, FILE *out);
+int report_trust(const struct snapshot *snapshot, bool color, FILE *out);

@@ -22,6 +22,7 @@ struct grid_cell {
 	char *text; /* NULL: empty, or a number */
 	bool is_number;
 	double number;
+	enum emphasis emphasis;
 };
 
 /* A row, titles, a rule (none of these), or a line. */
@@ -36,6 +37,7 @@ struct grid {
 	struct grid_row *rows; /* the titles first */
 	size_t nr_columns, nr_rows;
 	double largest[GRID_GROUPS]; /* number of each group */
+	bool has_color;
 	int err;
 };
 
@@ -139,9 +141,39 @@ void grid_set_number(struct grid *grid, size_t column, double value)
 
 	if (grid->err)
 		return;
-	grid->rows[grid->nr_rows - 1].cells[column] =
-		(struct grid_cell){ .is_number = true, .number = value };
+	grid->rows[grid->nr_rows - 1].cells[column].is_number = true;
+	grid->rows[grid->nr_rows - 1].cells[column].number = value;
 	*largest = fmax(*largest, value);
+}
+
+void grid_set_emphasis(struct grid *grid, size_t column, enum emphasis emphasis)
+{
+	if (!grid->err)
+		grid->rows[grid->nr_rows - 1].cells[column].emphasis = emphasis;
+}
+
+void grid_set_color(struct grid *grid, bool color)
+{
+	grid->has_color = color;
+}
+
+/* Of the 8 colors that all terminals have. */
+static const char *const emphasis_codes[NR_EMPHASIS] = {
+	[EMPHASIS_TITLE] = "1",
+	[EMPHASIS_BAD] = "31",
+	[EMPHASIS_TAIL] = "33",
+};
+
+void emphasis_begin(enum emphasis emphasis, bool color, FILE *out)
+{
+	if (color && emphasis_codes[emphasis])
+		fprintf(out, "\033[%sm", emphasis_codes[emphasis]);
+}
+
+void emphasis_end(enum emphasis emphasis, bool color, FILE *out)
+{
+	if (color && emphasis_codes[emphasis])
+		fputs("\033[0m", out);
 }
 
 void grid_add_titles(struct grid *grid)
@@ -249,13 +281,19 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 	for (size_t i = 0; !row->line && i < grid->nr_columns; i++) {
 		const struct grid_column *column = &grid->columns[i];
 		const char *text = row->cells ? row->cells[i].text ?: "" : NULL;
+		enum emphasis emphasis = row == grid->rows ? EMPHASIS_TITLE
+					 : row->cells      ? row->cells[i].emphasis
+							   : EMPHASIS_NONE;
 		size_t padding = text ? column->width - text_width(text) : 0;
 
 		if (column->hidden)
 			continue;
 		owed += column->right ? padding : 0;
 		if (!text || *text) {
-			fprintf(out, "%*s%s", (int)owed, "", text ?: "");
+			fprintf(out, "%*s", (int)owed, "");
+			emphasis_begin(emphasis, grid->has_color, out);
+			fputs(text ?: "", out);
+			emphasis_end(emphasis, grid->has_color, out);
 			owed = 0;
 		}
 		for (size_t j = 0; j < column->width && !text; j++)
@@ -459,6 +497,24 @@ void table_set_titles(struct grid *grid, const struct column_list *columns, cons
 	}
 }
 
+/* More than this often the median is a tail, from a millisecond on. */
+#define TAIL_FACTOR 100
+#define TAIL_NS     1000000
+
+static enum emphasis cell_emphasis(const struct column *column, const struct group *group,
+				   uint64_t value)
+{
+	const struct row *row = &group->sum;
+
+	if (!strcmp(column->name, "errors") || !strcmp(column->name, "err%"))
+		return value ? EMPHASIS_BAD : EMPHASIS_NONE;
+	if (column->kind != COLUMN_LATENCY || value < TAIL_NS || !row_timed(row))
+		return EMPHASIS_NONE;
+	return value / TAIL_FACTOR >= hist_quantile_ns(&row->hist, 0.5, row->min_ns, row->max_ns)
+		       ? EMPHASIS_TAIL
+		       : EMPHASIS_NONE;
+}
+
 void table_add_row(struct grid *grid, const struct column_list *columns,
 		   const struct column_scope *scope, const struct group *group, const char *label,
 		   size_t text_max)
@@ -476,6 +532,7 @@ void table_add_row(struct grid *grid, const struct column_list *columns,
 
 		if (!column_is_key(column) && column_number(column, scope, group, &value)) {
 			column_set_number(grid, i, column, value);
+			grid_set_emphasis(grid, i, cell_emphasis(column, group, value));
 		} else if (column_is_key(column) && label) {
 			grid_set(grid, i, i == label_column ? label : "");
 		} else if (column_is_key(column) && column_text(column, scope, group, cell)) {

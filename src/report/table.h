@@ -145,6 +145,23 @@ __attribute__((format(printf, 3, 4))) void grid_set_format(struct grid *grid, si
 /* A number of such a column; NAN is one that is not known. */
 void grid_set_number(struct grid *grid, size_t column, double value);
 
+/* What a cell, or a line, is to say at a glance. */
+enum emphasis {
+	EMPHASIS_NONE,
+	EMPHASIS_TITLE,
+	EMPHASIS_BAD,  /* errors, losses */
+	EMPHASIS_TAIL, /* far slower than most */
+	NR_EMPHASIS,
+};
+
+/* Begins and ends an emphasis on a terminal; writes nothing without color. */
+void emphasis_begin(enum emphasis emphasis, bool color, FILE *out);
+void emphasis_end(enum emphasis emphasis, bool color, FILE *out);
+
+/* The emphasis of a cell of the last row, seen if the grid has color. */
+void grid_set_emphasis(struct grid *grid, size_t column, enum emphasis emphasis);
+void grid_set_color(struct grid *grid, bool color);
+
 /* The titles once more, a line of dashes below every column, and a line of free text. */
 void grid_add_titles(struct grid *grid);
 void grid_add_rule(struct grid *grid);
@@ -172,6 +189,7 @@ struct table_options {
 	bool ended_only;                   /* no rows of calls that are in flight only */
 	bool hist;                         /* --hist */
 	int width;                         /* columns of the screen; 0: no limit */
+	bool color;                        /* errors, tails and losses stand out */
 	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */
 };
 

@@ -171,6 +171,7 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 
 	if (err || grid_new(NR_CELLS, &sheet.grid))
 		return -ENOMEM;
+	grid_set_color(sheet.grid, options->color);
 	for (size_t i = 0; i < NR_CELLS; i++) {
 		grid_set_title(sheet.grid, i, cells[i].title, true, cells[i].rank);
 		if (cells[i].column && !column_find("", cells[i].column, &sheet.columns[i], NULL))
@@ -192,7 +193,7 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	}
 	fputc('\n', out);
 	if (bare)
-		return report_trust(bare, out);
+		return report_trust(bare, options->color, out);
 	fputs("nothing was counted\n", out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -72,8 +72,10 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
 		table_group_title(&part, &part.list.groups[i], name);
 		print_time(name, row_cpu_ns(row), width, out);
 		fprintf(out, " %7" PRIu64, row->calls);
+		emphasis_begin(EMPHASIS_BAD, options->color, out);
 		if (row->errors)
 			fprintf(out, " %7" PRIu64, row->errors);
+		emphasis_end(EMPHASIS_BAD, options->color, out);
 		fputc('\n', out);
 	}
 	fprintf(out, "%-*s  -----------  ------   ----\n", width, "");
@@ -86,7 +88,7 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
 	print_thread_time(snapshot, false, out);
 	print_user_time(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
-	return report_trust(snapshot, out);
+	return report_trust(snapshot, options->color, out);
 }
 
 /* --- strace --- */

@@ -142,6 +142,7 @@ static int print_table(const struct table_part parts[NR_TABLE_HALF],
 	choose_columns(options, parts[TABLE_WORKING].scope.keys, &columns, ranks);
 	if (grid_new(columns.count, &grid))
 		return -ENOMEM;
+	grid_set_color(grid, options->color);
 	table_set_titles(grid, &columns, ranks);
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
 		if (!parts[half].list.nr_groups)
@@ -181,5 +182,5 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	if (!options->columns)
 		print_microstates(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
-	return report_trust(snapshot, out);
+	return report_trust(snapshot, options->color, out);
 }

@@ -287,7 +287,7 @@ TEST(test_refused)
 		{ &snapshot_face, "-i 1 --since 10m", "-i and -d are about what comes" },
 		{ &snapshot_face, "-N 2", "-N counts intervals" },
 		{ &history_face, "--by pid", "the history knows processes by name" },
-		{ &history_face, "--stacks", "unknown option" },
+		{ &history_face, "--stacks", "the history has no call stacks" },
 		{ &history_face, "--format flame", "the history has no call stacks" },
 		{ &compare_face, "a b --by arg0", "--by: the daemon keeps neither threads" },
 	};

@@ -85,7 +85,7 @@ TEST(test_scenarios_golden)
 			 "ordinary empty long_names foreign mixed unknown overflow losses "
 			 "in_flight untimed big",
 			 report_truss, &all);
-	golden_scenarios("trust", "ordinary losses in_flight overflow", report_trust);
+	golden_scenarios("trust", "ordinary losses in_flight overflow", report_trust, false);
 }
 
 TEST(test_failing_streams)
@@ -96,7 +96,7 @@ TEST(test_failing_streams)
 	assert_scenario_full(report_errors, &plain);
 	assert_scenario_full(report_strace, &plain);
 	assert_scenario_full(report_truss, &plain);
-	assert_scenario_full(report_trust);
+	assert_scenario_full(report_trust, false);
 	assert_scenario_full(report_json);
 }
 
@@ -360,7 +360,7 @@ SNAPSHOT_TEST(test_trust_of_errors_without_errno, scenario_errors_unnamed())
 {
 	__cleanup(freep) char *trust = NULL;
 
-	trust = render(report_trust, snapshot);
+	trust = render(report_trust, snapshot, false);
 	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
 }
 
@@ -369,7 +369,7 @@ TEST(test_trust_is_in_every_table)
 {
 	scenario_for_each (i, snapshot, ABI_OF_TESTS) {
 		__cleanup(freep) char *table = render(report_truss, snapshot, &plain);
-		__cleanup(freep) char *trust = render(report_trust, snapshot);
+		__cleanup(freep) char *trust = render(report_trust, snapshot, false);
 
 		assert_true(strlen(table) > strlen(trust));
 		assert_string_equal(table + strlen(table) - strlen(trust), trust);

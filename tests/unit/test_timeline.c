@@ -184,12 +184,13 @@ TEST(test_json)
 TEST(test_csv_and_failing_streams)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
+	const struct report_options csv = { .format = FORMAT_CSV };
 
-	golden_render("timeline_csv", report_timeline_csv, &timeline, &plain);
+	golden_render("timeline_csv", report_timeline_csv, &timeline, &csv);
 
 	assert_full(report_timeline, &timeline, &plain);
 	assert_full(report_timeline_json, &timeline);
-	assert_full(report_timeline_csv, &timeline, &plain);
+	assert_full(report_timeline_csv, &timeline, &csv);
 }
 
 /* --- read back ----------------------------------------------------------------------------------- */
