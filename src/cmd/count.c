@@ -56,6 +56,12 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	}
 	processes = collector_targets(collector);
 	threads = collector_live(collector);
+	if (!threads) {
+		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
+		      "report\n",
+		      stderr);
+		return 0;
+	}
 	fputs("bpftruss: counting ", stderr);
 	if (!o->collector.nr_selectors)
 		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");

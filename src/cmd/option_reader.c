@@ -102,7 +102,7 @@ static const struct unit {
 	const char *name;
 	double factor;
 } sizes[] = { { "", 1 }, { "K", 0x1p10 }, { "M", 0x1p20 }, { "G", 0x1p30 }, { NULL, 0 } },
-  percents[] = { { "%", 1 }, { NULL, 0 } };
+  percents[] = { { "%", 1 }, { "", 1 }, { NULL, 0 } };
 
 /* Amounts with a unit behind them, in the unit of their members. */
 static const struct amount {

@@ -242,7 +242,7 @@ def test_files_that_are_no_snapshots_are_named_in_one_sentence(daemon, odd_files
 
 @pytest.mark.parametrize("arguments, word", [
     (("snapshot", "--since", "99999999999999999999d"), "--since"),
-    (("snapshot", "--since", "-5m"), "--since"),
+    (("snapshot", "--since", "5m5"), "--since"),
     (("snapshot", "--since", ""), "--since"),
     (("snapshot", "--since"), "--since"),
     (("snapshot", "-p", "-1"), "-1"),

@@ -243,7 +243,7 @@ TEST(test_refused)
 		{ &daemon_face, "-i 10x", "is not a duration" },
 		{ &daemon_face, "--recent 1K", "--recent: \"1K\" is not a size of 64K or more" },
 		{ &daemon_face, "--recent x", "is not a size, such as 8M" },
-		{ &daemon_face, "--budget 20", "is not a percentage" },
+		{ &daemon_face, "--budget 20x", "is not a percentage" },
 		{ &compare_face, "--fail-over none", "is not a percentage" },
 		{ &daemon_face, "--socket x", "is not an absolute path" },
 		{ &daemon_face, "--group no-such-group", "there is no group" },
