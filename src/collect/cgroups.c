@@ -158,15 +158,49 @@ static int cgroup_walk(cgroup_visit visit, void *closure)
 	return err ?: walk_below(AT_FDCWD, mount, path, 0, &walk);
 }
 
-static int visit_wanted(void *closure, uint64_t id, const char *path)
+/* A search for a name; the nearest so far, without the type of a unit. */
+struct search {
+	const char *name;
+	char word[NEAREST_WORD_MAX], best[NEAREST_WORD_MAX];
+	struct nearest near;
+};
+
+/* Copies the name of a unit without its type, which most have in common. */
+static void copy_stem(const char *name, char buf[NEAREST_WORD_MAX])
 {
-	(void)id;
-	return !strcmp(strrchr(path, '/') + 1, closure);
+	static const char service[] = ".service";
+	size_t length = strlen(name), end = strlen(service);
+
+	if (length > end && !strcmp(name + length - end, service))
+		length -= end;
+	snprintf(buf, NEAREST_WORD_MAX, "%.*s", length < NEAREST_WORD_MAX ? (int)length : 0, name);
 }
 
-bool cgroup_name_exists(const char *name)
+static int visit_wanted(void *closure, uint64_t id, const char *path)
 {
-	return cgroup_walk(visit_wanted, (void *)name) == 1;
+	struct search *search = closure;
+	const char *name = strrchr(path, '/') + 1;
+	char stem[NEAREST_WORD_MAX];
+
+	(void)id;
+	copy_stem(name, stem);
+	search->near.best = *search->best ? search->best : NULL;
+	nearest_look(&search->near, stem);
+	if (search->near.best == stem)
+		strcpy(search->best, stem);
+	return !strcmp(name, search->name);
+}
+
+bool cgroup_name_exists(const char *name, char near[NEAREST_WORD_MAX])
+{
+	struct search search = { .name = name };
+	bool exists;
+
+	copy_stem(name, search.word);
+	search.near = nearest_to(search.word);
+	exists = cgroup_walk(visit_wanted, &search) == 1;
+	memcpy(near, search.best, NEAREST_WORD_MAX);
+	return exists;
 }
 
 /* --- names ------------------------------------------------------------------------------------- */

@@ -6,13 +6,17 @@
  */
 #pragma once
 
+#include "base/nearest.h"
 #include "model/snapshot.h"
 
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */
 int cgroup_find_path(const char *path, uint64_t *ret);
 
-/* Whether some cgroup has this name. */
-bool cgroup_name_exists(const char *name);
+/*
+ * Whether some cgroup has this name. Otherwise near is one that it may be meant for, without .service, or
+ * empty.
+ */
+bool cgroup_name_exists(const char *name, char near[NEAREST_WORD_MAX]);
 
 /* The least memory.max of the cgroup of this process and those above it; UINT64_MAX: none has any. */
 uint64_t cgroup_memory_limit(void);

@@ -32,14 +32,17 @@ static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
 
 static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
 {
-	char name[SELECTOR_NAME_SIZE] = "";
+	char name[SELECTOR_NAME_SIZE] = "", near[NEAREST_WORD_MAX];
 
 	if (unit_complete_name(text, name, sizeof(name)))
 		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
 				text);
-	if (!wait && !cgroup_name_exists(name))
-		return diag_set(d, DIAG_FAILED, ENOENT,
-				"-u: no unit %s is running (systemctl lists those that are)", name);
+	if (!wait && !cgroup_name_exists(name, near))
+		return diag_set(
+			d, DIAG_FAILED, ENOENT,
+			*near ? "-u: no unit %s is running; did you mean \"%s\"?"
+			      : "-u: no unit %s is running (systemctl lists those that are)",
+			name, near);
 	memcpy(s->name, name, sizeof(name));
 	return 0;
 }

@@ -283,6 +283,13 @@ def test_a_target_that_does_not_exist_is_an_error(live, arguments, sentence):
     assert result.stderr.count("\n") == 1 and not result.stdout
 
 
+def test_a_unit_that_is_nearly_called_so_is_suggested(cgroup):
+    cgroup("test.slice", "bpftruss-frobnicator.service")
+    refused = run("-c", "-u", "bpftruss-frobnicatro")
+    assert refused.returncode == 1
+    assert 'did you mean "bpftruss-frobnicator"?' in refused.stderr
+
+
 def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
     need_unshare("-pf", "--mount-proc")
     script = (
