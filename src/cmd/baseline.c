@@ -8,11 +8,8 @@ static const struct action {
 	const char *name;
 	const char
 		*method; /* that is asked of the baseline that one more word names; NULL: none is */
-} actions[] = { { "save", "PUT" },
-		{ "list", NULL },
-		{ "ls", NULL },
-		{ "rm", "DELETE" },
-		{ "delete", "DELETE" } };
+} actions[] = { { "save", "PUT" }, { "list", NULL },   { "ls", NULL },
+		{ "show", "GET" }, { "rm", "DELETE" }, { "delete", "DELETE" } };
 
 /* Changes a baseline. Options other than those of save change nothing. */
 static int change(const struct options *o, const struct action *action, const char *name,
@@ -33,6 +30,31 @@ static int change(const struct options *o, const struct action *action, const ch
 	return err ? err : ask(o, action->method, &url, &reply, d);
 }
 
+/* Prints what was counted in its span. */
+static int show(const struct options *o, const char *name, struct diag *d)
+{
+	struct asked_snapshot asked __cleanup(asked_snapshot_done) = { 0 };
+	struct report_options how = { .format = FORMAT_WIDE,
+				      .table.width = output_width(o, stdout),
+				      .table.color = output_has_color(stdout) };
+	struct ipc_url url;
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	char path[128];
+	int err;
+
+	snprintf(path, sizeof(path), "/v1/baselines/%s", name);
+	ipc_url_init(&url, path);
+	if (o->report.format == FORMAT_JSON)
+		how.format = FORMAT_JSON;
+	err = ask(o, "GET", &url, &reply, d);
+	if (!err)
+		err = report_json_read(reply.body, reply.size, &asked.snapshot, &asked.stacks, d);
+	if (err)
+		return err;
+	err = report_write(asked.snapshot, &how, stdout);
+	return err ? output_failed(o, err, d) : 0;
+}
+
 static int baseline_run(const struct options *o, struct diag *d)
 {
 	for (size_t i = 0; o->nr_words && i < ARRAY_SIZE(actions); i++) {
@@ -45,11 +67,14 @@ static int baseline_run(const struct options *o, struct diag *d)
 					action->method ? "give one name" : "takes no name");
 		if (!action->method)
 			return ask_and_print(o, "/v1/baselines", report_baselines_text, d);
-		return baseline_check_name(o->words[1], d) ? -EINVAL
-							   : change(o, action, o->words[1], d);
+		if (baseline_check_name(o->words[1], d))
+			return -EINVAL;
+		return strcmp(action->method, "GET") ? change(o, action, o->words[1], d)
+						     : show(o, o->words[1], d);
 	}
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"baseline: save NAME, list, or rm NAME; see 'bpftruss baseline --help'");
+	return diag_set(
+		d, DIAG_USAGE, EINVAL,
+		"baseline: save NAME, list, show NAME, or rm NAME; see 'bpftruss baseline --help'");
 }
 
 const struct verb baseline_verb = {
@@ -59,6 +84,7 @@ const struct verb baseline_verb = {
 	"keep a span of the history under a name, to compare with",
 	"usage: bpftruss baseline save NAME [options]\n"
 	"       bpftruss baseline list [options]\n"
+	"       bpftruss baseline show NAME [options]\n"
 	"       bpftruss baseline rm NAME [options]",
 	"Saves what was counted in a span of the history permanently, to compare with. Without\n"
 	"--from, saves the whole history.",

@@ -142,6 +142,8 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
     listed = json.loads(daemon.verb("baseline", "list", "--json"))["baselines"]
     assert [baseline["name"] for baseline in listed] == ["monday"]
     assert counts([daemon.get("/v1/baselines/monday")]) == wanted
+    assert counts([json.loads(daemon.verb("baseline", "show", "monday", "--json"))]) == wanted
+    assert "\nworking " in daemon.verb("baseline", "show", "monday")
     assert "monday" in daemon.refusal("baseline", "save", "monday", status=[1])
     daemon.verb("baseline", "save", "monday", "--replace")
     for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
