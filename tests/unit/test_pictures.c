@@ -73,6 +73,25 @@ BUILDER_TEST(test_many_rows)
 	assert_non_null(strstr(text, "; 30 others not shown."));
 }
 
+/* Of each group its total, as a mark and in digits, and over which time. */
+TEST(test_total)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	struct builder *builder = builder_make();
+
+	builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1000, MSEC, 0, 0);
+	builder_take_calls(builder, 1, ABI_OF_TESTS, "write", 10, 100 * USEC, 0, 0);
+	builder_take_untimed(builder, 1, ABI_OF_TESTS, "close", 3);
+	snapshot = snapshot_take(builder);
+	text = render(report_chart, snapshot, &plain);
+	assert_int_equal(count_of(text, "<path class=\"total\""), 1 + 2);
+	assert_int_equal(count_of(text, "class=\"number sum\">1.000 s</text>"), 1);
+	assert_int_equal(count_of(text, "class=\"number sum\">1.00 ms</text>"), 1);
+	assert_non_null(strstr(text, "Z for 2.500 s"));
+	bounds_check(text);
+}
+
 /* Every time from 0 to the largest finds a place. */
 TEST(test_extremes)
 {
