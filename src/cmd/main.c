@@ -40,7 +40,7 @@ static const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-/* The options of a verb, "" for the truss face; without one, the verbs. */
+/* The options of a verb, "" for the truss face; without one, the verbs and what they do. */
 static void print_completion(const char *name)
 {
 	const struct verb *verb = verb_find(name);
@@ -48,9 +48,9 @@ static void print_completion(const char *name)
 	if (verb)
 		options_print_completion(verb);
 	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
-		puts(verbs[i]->name);
+		printf("%s\t%s\n", verbs[i]->name, verbs[i]->summary);
 	if (!verb)
-		puts(HELP_VERB);
+		puts(HELP_VERB "\twhat a verb does, and its options");
 }
 
 /* The exit statuses that not all verbs have. */
