@@ -465,12 +465,16 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/bpftruss
+# Debian's zsh looks in /usr/local/share/zsh/site-functions and in /usr/share/zsh/vendor-completions.
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CONFIG := $(SYSCONFDIR)/bpftruss/bpftruss.conf
 
 # Of each manual page the folder of its section.
 MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
 INSTALLED := $(BINDIR)/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
+	$(ZSHDIR)/_bpftruss $(FISHDIR)/bpftruss.fish \
 	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
 	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE stacks.conf)
 # Folders that a system has even if nothing is in them.
@@ -482,6 +486,8 @@ install: all ## install below DESTDIR and PREFIX
 	for page in $(MAN); do \
 		install -D -m 644 man/$${page##*/} "$(DESTDIR)$(MANDIR)/$$page" || exit 1; done
 	install -D -m 644 completion/bpftruss.bash "$(DESTDIR)$(COMPLETIONDIR)/bpftruss"
+	install -D -m 644 completion/_bpftruss "$(DESTDIR)$(ZSHDIR)/_bpftruss"
+	install -D -m 644 completion/bpftruss.fish "$(DESTDIR)$(FISHDIR)/bpftruss.fish"
 	install -d "$(DESTDIR)$(UNITDIR)"
 	for unit in bpftruss.service bpftruss.socket; do sed 's,@BINDIR@,$(BINDIR),' systemd/$$unit \
 		>"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit 1; done

@@ -33,8 +33,9 @@ typedef __s64 s64;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct thread_info {
-	unsigned long flags; /* arm64: TIF_32BIT */
-	u32 status;          /* x86: TS_COMPAT */
+	unsigned long flags;        /* arm64: TIF_32BIT */
+	u32 status;                 /* x86: TS_COMPAT */
+	unsigned long syscall_work; /* x86 */
 };
 
 struct sched_info {

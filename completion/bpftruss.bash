@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion of bpftruss(8) for bash. Verbs, options and words come from the program: a line an option,
-# its names, and if it takes an argument, behind tabs what completes that, and words.
+# Completion of bpftruss(8) for bash. Verbs, options and words come from the program: options_print_completion()
+# in src/cmd/options.h says what a line has.
 
-# The lines for a verb ("" for -c), or the verbs; of the program that is being typed, if it is there.
+# The lines for a verb ("" for the truss face), or the verbs; of the program that is being typed, if it is there.
 _bpftruss_ask()
 {
 	local program
@@ -17,14 +17,18 @@ _bpftruss()
 	local verb="" verbs options="" first=1 i
 	local -A hints=() words=()
 
-	verbs=" $(_bpftruss_ask | tr '\n' ' ')"
+	COMPREPLY=()
+
+	verbs=" $(_bpftruss_ask | cut -f1 | tr '\n' ' ')"
 	if [[ $COMP_CWORD -gt 1 && "$verbs" == *" ${COMP_WORDS[1]} "* ]]; then
 		verb=${COMP_WORDS[1]} first=2
 	fi
 	_bpftruss_read
 	# Behind a command, its own words.
 	for ((i = first; !${#verb} && i < COMP_CWORD; i++)); do
-		if [[ -n ${hints[${COMP_WORDS[i]}]-} ]]; then
+		if [[ ${COMP_WORDS[i + 1]} == "=" ]]; then
+			((i += 2))
+		elif [[ ${hints[${COMP_WORDS[i]}]-flag} != @(flag|optional) ]]; then
 			((i++))
 		elif [[ ${COMP_WORDS[i]} != -* ]]; then
 			if declare -F _command_offset >/dev/null; then
@@ -35,9 +39,14 @@ _bpftruss()
 			return
 		fi
 	done
-	if [[ $COMP_CWORD -gt $first && -n ${hints[$previous]-} ]]; then
+	# bash makes three words of --option=argument.
+	if [[ $word == "=" && -n ${hints[$previous]-} ]]; then
+		_bpftruss_argument "$previous" ""
+	elif [[ $previous == "=" && -n ${hints[${COMP_WORDS[COMP_CWORD - 2]}]-} ]]; then
+		_bpftruss_argument "${COMP_WORDS[COMP_CWORD - 2]}" "$word"
+	elif [[ $COMP_CWORD -gt $first && ${hints[$previous]-flag} != @(flag|optional) ]]; then
 		_bpftruss_argument "$previous" "$word"
-	elif [[ $word == -* || " top doctor daemon snapshot status history " == *" $verb "* ]]; then
+	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
 	else
 		_bpftruss_word "$word"
@@ -49,11 +58,10 @@ _bpftruss_read()
 {
 	local names hint list name
 
-	while IFS=$'\t' read -r names hint list; do
+	while IFS=$'\t' read -r names hint _ list; do
 		options+=" $names"
 		for name in $names; do
-			[[ -z $hint ]] || hints[$name]=$hint
-			words[$name]=$list
+			hints[$name]=$hint words[$name]=$list
 		done
 	done < <(_bpftruss_ask "$verb")
 }
@@ -73,12 +81,14 @@ _bpftruss_word()
 			mapfile -t COMPREPLY < <(compgen -W "$(_bpftruss_baselines)" -- "$1")
 		fi
 		;;
-	*)
-		mapfile -t COMPREPLY < <(compgen -c -- "$1")
-		if [[ $COMP_CWORD == 1 ]]; then
-			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$verbs" -- "$1")
-		fi
+	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$1") ;;
+	"")
+		# Verbs come first; all commands of the system would hide them.
+		compopt -o nosort 2>/dev/null
+		((COMP_CWORD > 1)) || mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$1")
+		[[ -z $1 ]] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -- "$1" | sort -u)
 		;;
+	*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$1") ;;
 	esac
 }
 
@@ -98,25 +108,33 @@ _bpftruss_baselines()
 # Completes $2 as the argument of the option $1.
 _bpftruss_argument()
 {
-	local before="" list=${words[$1]}
+	local list=${words[$1]}
 
 	case "${hints[$1]}" in
-	word) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$2") ;;
-	list)
-		# The last word of a list such as calls,p99 goes on with what stands before it.
-		[[ $2 == *,* ]] && before=${2%,*},
-		mapfile -t COMPREPLY < <(compgen -P "$before" -W "$list" -- "${2##*,}")
-		;;
+	word | optional) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$2") ;;
+	list) _bpftruss_list "$2" "$list" ;;
 	file) mapfile -t COMPREPLY < <(compgen -f -W "$list" -- "$2") ;;
 	name) _bpftruss_name "$1" "$2" ;;
 	esac
+}
+
+# Completes the last word of $1, a list such as calls,-p99 or !open, from the words in $2.
+_bpftruss_list()
+{
+	local last=${1##*,} before
+
+	last=${last#"${last%%[^-+!?=]*}"}
+	before=${1:0:${#1}-${#last}}
+	# The list goes on, or ends.
+	compopt -o nospace 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$2" -- "$last")
 }
 
 # Completes $2 as something that has a name or number on this machine.
 _bpftruss_name()
 {
 	case "$1" in
-	-p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$2") ;;
+	-p | --pid) _bpftruss_list "$2" "$(cd /proc && echo [0-9]*)" ;;
 	-n | --name) mapfile -t COMPREPLY < <(compgen -W "$(sort -u /proc/[0-9]*/comm 2>/dev/null)" -- "$2") ;;
 	-u | --unit)
 		mapfile -t COMPREPLY < <(compgen -W "$(systemctl list-units --plain --no-legend \

@@ -17,10 +17,19 @@ struct parse {
 	int errors;
 };
 
+/* Whoever only checks the files has asked just now: no line of a log for him. */
 static void complain(struct parse *parse, int line, const char *sentence)
 {
+	char text[1024], visible[TEXT_ESCAPED_MAX(sizeof(text))];
+
 	parse->errors++;
-	log_line(LOG_ERR, "%s:%d: %s", parse->path, line, sentence);
+	if (!parse->options->check_config) {
+		log_line(LOG_ERR, "%s:%d: %s", parse->path, line, sentence);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s:%d: %s", parse->path, line, sentence);
+	text_escape_visible(text, sizeof(text), visible);
+	fprintf(stderr, "bpftruss: %s\n", visible);
 }
 
 /* Nothing is left of the line. */

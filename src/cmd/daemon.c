@@ -70,6 +70,7 @@ static int configure(const struct options *flags, struct options **ret, struct d
 		.recent_bytes = 8 << 20,
 		.budget_percent = BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
 	};
+	o->check_config = flags->check_config;
 	err = config_read(o, flags->config_file, d);
 	if (err)
 		return err;

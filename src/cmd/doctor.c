@@ -2,6 +2,7 @@
 /* Runs `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
 #include "cmd/options.h"
 #include "collect/features.h"
+#include "collect/tracers.h"
 
 static void measure_cost(struct finding *ret)
 {
@@ -9,15 +10,26 @@ static void measure_cost(struct finding *ret)
 	struct diag d;
 
 	*ret = (struct finding){ .name = "cost to every process" };
-	if (features_measure_slow_path(&cost, &d)) {
+	if (tracers_measure_slow_path(&cost, &d)) {
 		ret->state = FINDING_NOTE;
 		snprintf(ret->detail, sizeof(ret->detail), "could not be measured: %.100s", d.text);
 		return;
 	}
+	if (!cost.traced) {
+		snprintf(ret->detail, sizeof(ret->detail),
+			 "while anything is attached, each system call of each process takes %.0f "
+			 "ns more (getppid: %.0f ns, then %.0f)",
+			 cost.attached_ns - cost.bare_ns, cost.bare_ns, cost.attached_ns);
+		return;
+	}
+	ret->state = FINDING_NOTE;
 	snprintf(ret->detail, sizeof(ret->detail),
-		 "while anything is attached, each system call of each process takes %.0f "
-		 "ns more (getppid: %.0f ns, then %.0f)",
+		 "beside the other tracers %.0f ns for each system call (getppid: %.0f ns with "
+		 "them, then %.0f)",
 		 cost.attached_ns - cost.bare_ns, cost.bare_ns, cost.attached_ns);
+	snprintf(ret->remedy, sizeof(ret->remedy),
+		 "they have each call take the slow path already; for what bpftruss costs without "
+		 "them, end them first");
 }
 
 static int doctor_run(const struct options *o, struct diag *d)

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "cmd/options.h"
 #include "cmd/session.h"
+#include "daemon/log.h"
 #include "model/label.h"
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
@@ -39,7 +40,7 @@ static const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-/* The options of a verb, "" for the truss face; without one, the verbs. */
+/* The options of a verb, "" for the truss face; without one, the verbs and what they do. */
 static void print_completion(const char *name)
 {
 	const struct verb *verb = verb_find(name);
@@ -47,9 +48,9 @@ static void print_completion(const char *name)
 	if (verb)
 		options_print_completion(verb);
 	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
-		puts(verbs[i]->name);
+		printf("%s\t%s\n", verbs[i]->name, verbs[i]->summary);
 	if (!verb)
-		puts(HELP_VERB);
+		puts(HELP_VERB "\twhat a verb does, and its options");
 }
 
 /* The exit statuses that not all verbs have. */
@@ -76,13 +77,16 @@ static int print_help(const struct verb *verb)
 	return STATUS_OK;
 }
 
-/* Prints one line on stderr. The text may quote what the user, or another process, chose. */
+/*
+ * Prints one line on stderr; the journal shows it as an error. The text may quote what the user, or another
+ * process, chose.
+ */
 static int fail(const struct diag *d)
 {
 	char text[TEXT_ESCAPED_MAX(sizeof(d->text))];
 
 	text_escape_visible(d->text, sizeof(d->text), text);
-	fprintf(stderr, "bpftruss: %s\n", text);
+	fprintf(stderr, "%s%s\n", log_is_read_by_journal() ? "<3>" : "bpftruss: ", text);
 	return d->kind;
 }
 

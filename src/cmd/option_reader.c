@@ -13,6 +13,7 @@
 #include "cmd/options.h"
 #include "collect/user_names.h"
 #include "ipc/socket.h"
+#include "syscalls/families.h"
 #include "syscalls/names.h"
 
 /* An argument on its way to a member. */
@@ -499,8 +500,26 @@ static void print_words(const struct option_def *def)
 		printf(" %s", def->words[i]);
 	for (size_t i = 0; columns && column_at(i); i++)
 		printf(" %s", column_at(i)->name);
-	for (size_t i = 0; def->kind == OPTION_CALLS && class_name(i); i++)
+	if (def->kind != OPTION_CALLS)
+		return;
+	for (size_t i = 0; class_name(i); i++)
 		printf(" %%%s", class_name(i));
+	for (int nr = -1; (nr = syscall_next(LABEL_NATIVE_ABI, nr)) >= 0;)
+		printf(" %s", syscall_find_name(LABEL_NATIVE_ABI, nr));
+	for (size_t i = 0; family_name(i); i++) {
+		if (syscall_find(LABEL_NATIVE_ABI, family_name(i)) < 0)
+			printf(" %s", family_name(i));
+	}
+}
+
+/* Tells what completes the argument of an option, in a word. */
+static const char *option_hint(const struct option_def *def)
+{
+	const int wants = option_wants(def);
+
+	if (wants == no_argument)
+		return "flag";
+	return wants == optional_argument ? "optional" : kinds[def->kind].hint ?: "none";
 }
 
 void options_print_completion(const struct verb *verb)
@@ -513,10 +532,8 @@ void options_print_completion(const struct verb *verb)
 		printf("--%s", def->name);
 		if (def->letter)
 			printf(" -%c", def->letter);
-		if (option_wants(def) == required_argument) {
-			printf("\t%s\t", kinds[def->kind].hint ?: "none");
-			print_words(def);
-		}
+		printf("\t%s\t%.*s\t", option_hint(def), (int)strcspn(def->help, "\n"), def->help);
+		print_words(def);
 		putchar('\n');
 	}
 }

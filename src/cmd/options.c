@@ -128,11 +128,35 @@ static const char *path_given_twice(const struct output_options *r)
 	return NULL;
 }
 
+/* A name that promises another kind of picture would be opened by a program that cannot read it. */
+static int pictures_check(const struct output_options *r, struct diag *d)
+{
+	static const char *const others[] = { ".png",  ".jpg",  ".jpeg", ".gif",
+					      ".webp", ".html", ".pdf" };
+	static const char *const names[] = {
+		[SIDE_FILE_CHART] = "--chart", [SIDE_FILE_FLAME] = "--flame"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(others); i++) {
+		const char *other = others[i % ARRAY_SIZE(others)];
+		size_t which = i / ARRAY_SIZE(others);
+		const char *path = names[which] ? r->side_files[which] : NULL;
+		const char *dot = path ? strrchr(path, '.') : NULL;
+
+		if (dot && !strcasecmp(dot, other))
+			return diag_set(d, DIAG_USAGE, EINVAL,
+					"%s draws SVG, not %s: name the file %.*s.svg (a browser "
+					"shows it and can print it)",
+					names[which], other + 1, (int)(dot - path), path);
+	}
+	return 0;
+}
+
 static int report_check(const struct options *o, struct diag *d)
 {
 	const char *twice = path_given_twice(&o->output);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
-	int err = format_check(o, d);
+	int err = format_check(o, d) ?: pictures_check(&o->output, d);
 
 	if (err)
 		return err;

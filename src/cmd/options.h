@@ -152,8 +152,10 @@ int config_read(struct options *options, const char *path, struct diag *d);
 void options_print_help(const struct verb *verb);
 
 /*
- * Prints what completion in a shell has to know, a line an option: its names; if it takes an argument,
- * behind a tab what completes that, and behind another one words.
+ * Prints what completion in a shell has to know, a line an option, with tabs between: its names; what
+ * completes its argument; what it is for; and words for the argument. The second is "flag" (it takes
+ * none), "optional" (a word behind =), "word" (one of them), "list" (some, with commas), "file" (or one of
+ * the words), "name" (of what the option is called) or "none" (nothing completes it).
  */
 void options_print_completion(const struct verb *verb);
 

@@ -2,15 +2,14 @@
 /* Owns the checks of kernel and privileges. A check fills in one struct finding and nothing else. */
 #include "collect/features.h"
 #include "collect/tables.h"
+#include "collect/tracers.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <sys/capability.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 
-#include "base/clock.h"
 #include "probe.skel.h"
 #include "storage.skel.h"
 
@@ -282,6 +281,7 @@ static const struct check {
 	{ "call stacks", check_unwinding, true },
 	{ "skipped programs", check_misses, true },
 	{ "tables", check_tables, true },
+	{ "other tracers", tracers_check, true },
 };
 
 _Static_assert(ARRAY_SIZE(checks) <= MAX_FEATURES, "MAX_FEATURES is too small");
@@ -328,46 +328,4 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 void features_silence_libbpf(bool silent)
 {
 	libbpf_set_print(silent ? NULL : print_libbpf);
-}
-
-/* --- the slow path of calls --------------------------------------------------------------------- */
-
-/*
- * Any tool on raw_syscalls costs this: while a program is attached, every call of every process takes
- * the kernel's slow entry path.
- */
-#define BATCHES     40
-#define BATCH_CALLS 2000
-
-/* The fastest of many short batches: what disturbs a batch only makes it slower. */
-static double getppid_ns(void)
-{
-	uint64_t best = UINT64_MAX, start, took;
-
-	for (int i = 0; i < BATCHES; i++) {
-		start = clock_mono_ns();
-		for (int j = 0; j < BATCH_CALLS; j++)
-			syscall(SYS_getppid);
-		took = clock_mono_ns() - start;
-		best = took < best ? took : best;
-	}
-	return (double)best / BATCH_CALLS;
-}
-
-int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d)
-{
-	struct probe_bpf *probe = probe_bpf__open_and_load();
-	struct slow_path_cost cost;
-	int err;
-
-	cost.bare_ns = getppid_ns();
-	err = probe ? probe_bpf__attach(probe) : -errno;
-	if (!err)
-		cost.attached_ns = getppid_ns();
-	probe_bpf__destroy(probe);
-	if (err)
-		return diag_set(d, DIAG_UNSUPPORTED, -err, "cannot attach empty programs: %s",
-				strerror(-err));
-	*ret = cost;
-	return 0;
 }

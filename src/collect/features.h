@@ -35,12 +35,3 @@ bool features_have_unwinding(void);
 
 /* Turns libbpf's own messages off, or on to stderr. */
 void features_silence_libbpf(bool silent);
-
-/* Tells what attaching costs every call of every process, in ns. */
-struct slow_path_cost {
-	double bare_ns;     /* a getppid with nothing attached by us */
-	double attached_ns; /* with empty programs on enter and exit */
-};
-
-/* Measures it by attaching for about a tenth of a second. Returns 0 or -errno. */
-int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d);

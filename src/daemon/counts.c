@@ -29,6 +29,7 @@ static int counts_begin(struct counts *c)
 	const struct process_filter all = { 0 };
 	struct snapshot *first;
 
+	c->told = (struct losses){ 0 };
 	c->tick_mark = c->kept_mark = c->last->end_mono_ns - c->last->elapsed_ns;
 	c->kept_ns = c->last->start_ns;
 	if (metrics_add(c->metrics, c->last) || snapshot_filter(c->last, &all, &first))
@@ -213,6 +214,27 @@ static int counts_append(struct counts *c, struct diag *d)
 	return 0;
 }
 
+/* Each loss is told when it begins, and when an interval is without it again. */
+static void losses_tell(struct counts *c)
+{
+	struct losses grown = c->last->losses;
+
+	losses_subtract(&grown, &c->told);
+	for (size_t i = 0; i < NR_MODEL_LOSS; i++) {
+		const struct loss_text *text = &loss_texts[i];
+		bool losing = grown.count[i] > 0;
+
+		if (losing && !c->losing[i])
+			log_line(LOG_WARNING,
+				 "%s: the interval that ended is not exact: %" PRIu64 " %s (%s)",
+				 text->name, grown.count[i], text->what, text->why);
+		else if (!losing && c->losing[i])
+			log_line(LOG_NOTICE, "%s: no more in the interval that ended", text->name);
+		c->losing[i] = losing;
+	}
+	c->told = c->last->losses;
+}
+
 int counts_tick(struct counts *c, struct diag *d)
 {
 	struct diag why;
@@ -235,6 +257,7 @@ int counts_tick(struct counts *c, struct diag *d)
 			history_recovered(c);
 	}
 	c->tick_mark = c->last->end_mono_ns;
+	losses_tell(c);
 	return 0;
 }
 

@@ -24,6 +24,8 @@ struct counts {
 	struct backoff history_wait;        /* while it cannot be opened */
 	bool history_is_older;              /* it has what was counted before this daemon */
 	char history_trouble[512];          /* why the last interval is not in it; "": it is */
+	struct losses told;                 /* up to the last tick, since counting began */
+	bool losing[NR_MODEL_LOSS];         /* in the last interval */
 	uint64_t tick_mark; /* of the last reading that is in the history, or tried to be */
 	uint64_t kept_mark; /* of the last one that is in it; else the start of counting */
 	int64_t kept_ns;    /* the same as a time of day */

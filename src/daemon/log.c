@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 /* JOURNAL_STREAM has device and inode of what the service's stderr was: it may be another now. */
-static int journal_reads(void)
+bool log_is_read_by_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long device, inode;
@@ -20,17 +21,32 @@ static int journal_reads(void)
 	       !fstat(STDERR_FILENO, &st) && st.st_dev == device && st.st_ino == inode;
 }
 
+/* The journal knows the time; its prefix is that of sd-daemon(3). */
+static size_t write_prefix(int priority, char *buf)
+{
+	static const char *const words[] = { [LOG_ERR] = "error",
+					     [LOG_WARNING] = "warning",
+					     [LOG_NOTICE] = "notice",
+					     [LOG_INFO] = "info",
+					     [LOG_DEBUG] = "debug" };
+	char now[CLOCK_RFC3339_SIZE];
+
+	if (log_is_read_by_journal())
+		return (size_t)sprintf(buf, "<%d>", priority);
+	clock_rfc3339(clock_real_ns(), now, sizeof(now));
+	return (size_t)sprintf(buf, "%.19sZ bpftruss: %s: ", now, words[priority]);
+}
+
 void log_line(int priority, const char *format, ...)
 {
-	char text[1024], line[TEXT_ESCAPED_MAX(sizeof(text)) + 32];
+	char text[1024], line[TEXT_ESCAPED_MAX(sizeof(text)) + 64];
 	size_t length;
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	length = journal_reads() ? (size_t)sprintf(line, "<%d>", priority)
-				 : (size_t)sprintf(line, "bpftruss: ");
+	length = write_prefix(priority, line);
 	text_escape_visible(text, sizeof(text), line + length);
 	length += strlen(line + length);
 	line[length++] = '\n';

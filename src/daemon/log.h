@@ -6,9 +6,14 @@
 
 #include "base/mem.h"
 
+/* Whether stderr goes to the journal; then a line may begin with its priority: "<3>". */
+bool log_is_read_by_journal(void);
+
 /*
- * Writes a line to stderr, with its priority in front when the journal reads it. Priorities are those
- * of syslog(3). Control characters in what is printed are escaped.
+ * Writes a line to stderr: for the journal with its priority in front, else with the time, in UTC, and
+ * the priority as a word. Priorities are those of syslog(3), from LOG_ERR to LOG_DEBUG: errors are what
+ * went wrong for good, warnings what somebody should look at, notices what changed. Control characters
+ * in what is printed are escaped.
  */
 __attribute__((format(printf, 2, 3))) void log_line(int priority, const char *format, ...);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Draws the elements of pictures, and a chart: one SVG without scripts or anything from outside. Rows are
- * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
- * differ in shape as well as in colour, so that they survive a printer.
+ * groups; left their calls on a linear axis, right the times of a call and of all of them on a
+ * logarithmic one. Marks differ in shape as well as in colour, so that they survive a printer.
  */
 #include <math.h>
 
@@ -60,7 +60,7 @@ void svg_rect(FILE *out, int x, int y, int width, int height, const char *class)
 }
 
 #define ROWS_MAX     20
-#define WIDTH        960
+#define WIDTH        1040
 #define ROW_HEIGHT   24
 #define TOP          118 /* of the first row: below title, legend and names of the axes */
 #define BOTTOM       66  /* below the last row: axes and the last line */
@@ -69,6 +69,8 @@ void svg_rect(FILE *out, int x, int y, int width, int height, const char *class)
 #define CHAR_WIDTH   7  /* of a label, at most, on average */
 #define COUNTS_WIDTH 190
 #define NUMBER_WIDTH 90 /* room for the number at the end of the longest bar */
+#define TOTAL_WIDTH  84 /* of the column of totals */
+#define KEY_WIDTH    82 /* of a mark and its name */
 
 struct chart {
 	struct table_part part;
@@ -137,7 +139,7 @@ static void chart_measure(struct chart *chart)
 		width = max_u64(width, text_width(title));
 		calls = max_u64(calls, row->calls);
 		min_ns = min_u64(min_ns, row->min_ns);
-		max_ns = max_u64(max_ns, row->max_ns);
+		max_ns = max_u64(max_ns, max_u64(row->max_ns, row->wall_ns));
 	}
 	step = tick_step(calls);
 	chart->calls_end = calls / step * step + (calls % step ? step : 0);
@@ -150,7 +152,7 @@ static void chart_measure(struct chart *chart)
 	chart->label_width = (int)width * CHAR_WIDTH;
 	chart->counts_x = MARGIN + chart->label_width + 12;
 	chart->times_x = chart->counts_x + COUNTS_WIDTH + NUMBER_WIDTH;
-	chart->times_width = WIDTH - MARGIN - 16 - chart->times_x;
+	chart->times_width = WIDTH - MARGIN - TOTAL_WIDTH - chart->times_x;
 	chart->bottom = TOP + (int)chart->nr_rows * ROW_HEIGHT;
 	if (chart->nr_waiting)
 		chart->bottom += ROW_HEIGHT;
@@ -158,21 +160,31 @@ static void chart_measure(struct chart *chart)
 
 /* --- drawing --- */
 
+/* Blue, orange, yellow and vermilion after Okabe and Ito: everybody tells them apart. */
 static const char style[] =
+	"svg{max-width:100%;height:auto;color-scheme:light dark;background:#fff}.paper{fill:#fff}"
 	"text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:#222}"
 	".title{font-size:18px;font-weight:bold}.note{font-size:11px;fill:#555}"
 	".label{text-anchor:end}.waiting{text-anchor:end;fill:#666;font-style:italic}"
 	".axis{font-size:11px;text-anchor:middle;fill:#444}.name{font-weight:bold}"
-	".number{font-size:11px}.band{fill:#f4f6f8}.bar{fill:#8fb4d4}.errors{fill:#9c2b23}"
-	".grid{stroke:#d4d9de}.base{stroke:#444}.range{stroke:#8a8f95;stroke-width:2}"
-	".min{fill:none;stroke:#222;stroke-width:1.5}.avg{fill:#0b4f8a}"
-	".p99{fill:#f0a020;stroke:#7a4b00}.max{stroke:#b3261e;stroke-width:3}";
+	".number{font-size:11px}.sum{text-anchor:end}.band{fill:#f4f6f8}.bar{fill:#8fb4d4}"
+	".errors{fill:#c44601}.grid{stroke:#d4d9de}.base{stroke:#444}"
+	".range{stroke:#8a8f95;stroke-width:2}.min{fill:none;stroke:#222;stroke-width:1.5}"
+	".avg{fill:#0b5a9c}.p99{fill:#fad230;stroke:#6b4e00}.max{stroke:#d55e00;stroke-width:3}"
+	".total{fill:#222}"
+	"@media screen and "
+	"(prefers-color-scheme:dark){svg{background:#16191d}.paper{fill:#16191d}text{fill:#e8eaed}"
+	".note,.waiting,.axis{fill:#aab2bb}.band{fill:#1f2429}.bar{fill:#3d6f9e}"
+	".errors{fill:#f28e3c}.grid{stroke:#353c43}.base{stroke:#aab2bb}.min{stroke:#e8eaed}"
+	".avg{fill:#56b4e9}.total{fill:#e8eaed}}"
+	"@media print{svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
 enum mark {
 	MARK_MIN,
 	MARK_AVG,
 	MARK_P99,
 	MARK_MAX,
+	MARK_TOTAL,
 	NR_MARK,
 };
 
@@ -184,6 +196,7 @@ static const struct {
 	[MARK_AVG] = { "average", "avg", "m0 -5l5 5l-5 5l-5 -5z" },
 	[MARK_P99] = { "p99", "p99", "m-4 -4h8v8h-8z" },
 	[MARK_MAX] = { "max", "max", "m0 -9v18" },
+	[MARK_TOTAL] = { "total", "total", "m-4 -6l9 6l-9 6z" },
 };
 
 static void chart_mark(const struct chart *chart, enum mark mark, int x, int y)
@@ -196,17 +209,18 @@ static void chart_head(const struct chart *chart, const struct snapshot *snapsho
 {
 	int x = chart->times_x;
 
-	svg_head(chart->out, MARGIN, 34, "System calls: how many, and how long one takes", snapshot,
+	svg_head(chart->out, MARGIN, 34, "System calls: how many, and how long they take", snapshot,
 		 "");
 	svg_text(chart->out, chart->counts_x, TOP - 14, "name", "number of calls");
-	svg_text(chart->out, x, TOP - 14, "name", "time of one call, log scale");
+	svg_text(chart->out, x, TOP - 14, "name", "time of one call and in total, log scale");
+	svg_text(chart->out, WIDTH - MARGIN, TOP - 14, "name sum", "total");
 	svg_rect(chart->out, chart->counts_x, 70, 14, 12, "bar");
 	svg_text(chart->out, chart->counts_x + 20, 80, "number", "calls");
 	svg_rect(chart->out, chart->counts_x + 70, 70, 14, 12, "errors");
 	svg_text(chart->out, chart->counts_x + 90, 80, "number", "of these, errors");
 	for (enum mark i = 0; i < NR_MARK; i++) {
-		chart_mark(chart, i, x + 8 + (int)i * 90, 76);
-		svg_text(chart->out, x + 20 + (int)i * 90, 80, "number", marks[i].name);
+		chart_mark(chart, i, x + 8 + (int)i * KEY_WIDTH, 76);
+		svg_text(chart->out, x + 20 + (int)i * KEY_WIDTH, 80, "number", marks[i].name);
 	}
 }
 
@@ -265,6 +279,25 @@ static void chart_tooltip(const struct chart *chart, const struct group *group, 
 	fputs("</title>\n", chart->out);
 }
 
+/* The marks of a row, and its total in digits. */
+static void chart_times(const struct chart *chart, const struct row *row, uint64_t p99_ns,
+			int middle)
+{
+	const uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
+				       [MARK_AVG] = row->wall_ns / row_timed(row),
+				       [MARK_P99] = p99_ns,
+				       [MARK_MAX] = row->max_ns,
+				       [MARK_TOTAL] = row->wall_ns };
+	char total[AGE_MAX];
+
+	svg_line(chart->out, time_x(chart, row->min_ns), middle, time_x(chart, row->max_ns), middle,
+		 "range");
+	for (int i = NR_MARK; i-- > 0;)
+		chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), middle);
+	format_age(row->wall_ns, total, sizeof(total));
+	svg_text(chart->out, WIDTH - MARGIN, middle + 4, "number sum", total);
+}
+
 static void chart_row(const struct chart *chart, size_t index, int y)
 {
 	const struct group *group = chart->rows[index];
@@ -284,19 +317,10 @@ static void chart_row(const struct chart *chart, size_t index, int y)
 		 count_x(chart, row->errors) - chart->counts_x, 14, "errors");
 	snprintf(text, sizeof(text), "%" PRIu64, row->calls);
 	svg_text(chart->out, end + 5, middle + 4, "number", text);
-	if (row_timed(row)) {
-		const uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
-					       [MARK_AVG] = row->wall_ns / row_timed(row),
-					       [MARK_P99] = p99_ns,
-					       [MARK_MAX] = row->max_ns };
-
-		svg_line(chart->out, time_x(chart, row->min_ns), middle, time_x(chart, row->max_ns),
-			 middle, "range");
-		for (int i = NR_MARK; i-- > 0;)
-			chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), middle);
-	} else {
+	if (row_timed(row))
+		chart_times(chart, row, p99_ns, middle);
+	else
 		svg_text(chart->out, chart->times_x + 8, middle + 4, "note", "not timed");
-	}
 	fputs("</g>\n", chart->out);
 }
 
@@ -308,7 +332,7 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 	fprintf(chart->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		"viewBox=\"0 0 %d %d\" role=\"img\">\n<title>System calls</title>\n"
-		"<style>%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+		"<style>%s</style>\n<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n",
 		WIDTH, height, WIDTH, height, style, WIDTH, height);
 	chart_head(chart, snapshot);
 	/* Every other row is shaded, so that the eye keeps to it. */

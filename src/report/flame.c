@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lays flame graphs out and draws them. Stacks are sorted by their steps from the outside in, so that
- * those which share steps are neighbours, and a box is a run of them. Invariant: boxes above a
- * box are within it, and a box comes before those above it.
+ * those which share steps are neighbours, and a box is a run of them. The root is on top, so that a
+ * picture of any depth opens with it. Invariant: boxes below a box are within it, and come after it.
  *
  * Without its script a graph is a picture that can be read; what the script needs beyond that is in
  * data-x and data-w of each box, in the unit of the weight. All text has been escaped: nothing that a
@@ -13,16 +13,17 @@
 #define WIDTH          1200
 #define MARGIN         10
 #define GRAPH          (WIDTH - 2 * MARGIN)
-#define TOP            108 /* of the highest box: below title and legend */
-#define BOTTOM         34  /* below the root */
+#define TOP            124 /* of the root: below title, notes and legend */
+#define BOTTOM         12  /* below the deepest box */
 #define BOX_HEIGHT     18
 #define CHAR_WIDTH     7.23 /* of the font in a box */
 #define GAP            .6   /* between boxes that are wide enough for one */
 #define GAP_MIN        3
-#define PADDING        4            /* of the text in a box */
-#define LABEL_MIN      3            /* columns, with fewer there is no text */
-#define PARTS          (GRAPH * 10) /* a tenth of a pixel */
-#define KEY_CHARS      22           /* longer names of modules are cut */
+#define PADDING        4     /* of the text in a box */
+#define LABEL_MIN      3     /* columns, with fewer there is no text */
+#define PARTS          GRAPH /* of a pixel each */
+#define NAME_MAX       1000  /* columns of a name, longer ones are cut */
+#define KEY_CHARS      22    /* longer names of modules are cut */
 #define KEY_CHAR_WIDTH 7.0
 
 static const char style[] =
@@ -108,19 +109,38 @@ static int compare_paths(const void *x, const void *y)
 
 /* --- boxes -------------------------------------------------------------------------------------- */
 
-/* Adds a box of some paths, unless it is too light for one. */
-static int flame_add(struct flame *flame, struct flame_box *box, const struct stack_sample *paths,
-		     size_t count)
+/* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. */
+static char *text_fitted(const char *text, size_t columns)
+{
+	size_t used = 0, cut = 0, at = 0;
+	char *copy;
+
+	while (text[at]) {
+		const unsigned char *byte = (const unsigned char *)text + at;
+
+		/* Characters of the East take two columns, as far as it matters here. */
+		used += *byte >= 0xe1 && (*byte > 0xe1 || byte[1] >= 0x84) &&
+					!(*byte == 0xe2 && byte[1] < 0xba)
+				? 2
+				: 1;
+		if (used > columns)
+			break;
+		do
+			at++;
+		while ((text[at] & 0xc0) == 0x80);
+		if (used < columns)
+			cut = at;
+	}
+	if (!text[at])
+		return strdup(text);
+	return asprintf(&copy, "%.*s\u2026", (int)cut, text) < 0 ? NULL : copy;
+}
+
+static int flame_add(struct flame *flame, struct flame_box *box)
 {
 	char name[PROCESS_LABEL_MAX] = "all";
+	char *full __cleanup(freep) = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		box->weight += paths[i].weight;
-		box->calls += paths[i].count.calls;
-		box->wall_ns += paths[i].count.wall_ns;
-	}
-	if (box->weight < flame->least)
-		return 0;
 	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
 		return -ENOMEM;
 	if (box->kind == BOX_COMM)
@@ -129,7 +149,8 @@ static int flame_add(struct flame *flame, struct flame_box *box, const struct st
 		snprintf(name, sizeof(name), "%s", view_end_name(box->path->view.end));
 	else if (box->kind == BOX_SYSCALL)
 		row_label(box->path->row, name, sizeof(name));
-	box->name = box->frame ? frame_label(box->frame, FRAME_NAME) : strdup(name);
+	full = box->frame ? frame_label(box->frame, FRAME_NAME) : strdup(name);
+	box->name = full ? text_fitted(full, NAME_MAX) : NULL;
 	if (!box->name)
 		return -ENOMEM;
 	flame->boxes[flame->nr_boxes] = *box;
@@ -138,9 +159,21 @@ static int flame_add(struct flame *flame, struct flame_box *box, const struct st
 	return 0;
 }
 
-/* All boxes of paths that share their first steps, side by side, and those above each. */
-static int flame_add_level(struct flame *flame, const struct stack_sample *paths, size_t count,
-			   size_t index, uint64_t start)
+static void box_weigh(struct flame_box *box, const struct stack_sample *paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		box->weight += paths[i].weight;
+		box->calls += paths[i].count.calls;
+		box->wall_ns += paths[i].count.wall_ns;
+	}
+}
+
+/*
+ * All boxes of paths that share their first steps, side by side, and those below each. Boxes that are
+ * too light are only counted; so are all, if they are not to be kept.
+ */
+static int flame_add_level(struct flame *flame, bool keep, const struct stack_sample *paths,
+			   size_t count, size_t index, uint64_t start)
 {
 	size_t length;
 
@@ -154,14 +187,39 @@ static int flame_add_level(struct flame *flame, const struct stack_sample *paths
 				break;
 		}
 		box.start = start;
-		if (flame_add(flame, &box, &paths[first], length))
-			return -ENOMEM;
+		box_weigh(&box, &paths[first], length);
 		start += box.weight;
-		if (box.weight >= flame->least && box.kind != BOX_SYSCALL &&
-		    flame_add_level(flame, &paths[first], length, index + 1, box.start))
+		if (box.weight < flame->least || box.depth >= FLAME_LEVELS)
+			flame->nr_left_out++;
+		else if (!keep)
+			flame->nr_boxes++;
+		else if (flame_add(flame, &box))
+			return -ENOMEM;
+		flame->too_deep |= box.depth >= FLAME_LEVELS;
+		if (box.kind != BOX_SYSCALL && box.depth < FLAME_LEVELS &&
+		    flame_add_level(flame, keep, &paths[first], length, index + 1, box.start))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* The picture stays of a size that a browser opens at once: boxes must be wider if there are too many. */
+static int flame_add_all(struct flame *flame, const struct stack_sample *paths, size_t count)
+{
+	struct flame_box root = { .kind = BOX_ROOT };
+	bool fits = false;
+
+	box_weigh(&root, paths, count);
+	flame->least = root.weight / flame->parts + (root.weight % flame->parts != 0);
+	while (!fits) {
+		flame->nr_boxes = flame->nr_left_out = 0;
+		if (flame_add_level(flame, false, paths, count, 0, 0))
+			return -ENOMEM;
+		fits = flame->nr_boxes < FLAME_BOXES || flame->least >= root.weight;
+		flame->least *= fits ? 1 : 2;
+	}
+	flame->nr_boxes = flame->nr_left_out = 0;
+	return flame_add(flame, &root) ?: flame_add_level(flame, true, paths, count, 0, 0);
 }
 
 struct share {
@@ -216,8 +274,8 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 	       struct flame *ret)
 {
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
-	struct flame flame __cleanup(flame_done) = { .snapshot = snapshot, .weight = weight };
-	struct flame_box root = { .kind = BOX_ROOT };
+	struct flame flame __cleanup(
+		flame_done) = { .snapshot = snapshot, .weight = weight, .parts = parts };
 	size_t kept = 0;
 
 	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, &list))
@@ -227,46 +285,14 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 			list.samples[kept++] = list.samples[i];
 	}
 	qsort(list.samples, kept, sizeof(*list.samples), compare_paths);
-	if (flame_add(&flame, &root, list.samples, kept))
-		return -ENOMEM;
-	flame.least = root.weight / parts;
-	if (flame_add_level(&flame, list.samples, kept, 0, 0) || flame_choose_modules(&flame))
+	if (flame_add_all(&flame, list.samples, kept) || flame_choose_modules(&flame))
 		return -ENOMEM;
 	*ret = flame;
 	flame.boxes = NULL;
 	return 0;
 }
 
-/* --- text -------------------------------------------------------------------------------------- */
-
-/* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. */
-static char *text_fitted(const char *text, size_t columns)
-{
-	size_t used = 0, cut = 0, at = 0;
-	char *copy;
-
-	while (text[at]) {
-		const unsigned char *byte = (const unsigned char *)text + at;
-
-		/* Characters of the East take two columns, as far as it matters here. */
-		used += *byte >= 0xe1 && (*byte > 0xe1 || byte[1] >= 0x84) &&
-					!(*byte == 0xe2 && byte[1] < 0xba)
-				? 2
-				: 1;
-		if (used > columns)
-			break;
-		do
-			at++;
-		while ((text[at] & 0xc0) == 0x80);
-		if (used < columns)
-			cut = at;
-	}
-	if (!text[at])
-		return strdup(text);
-	return asprintf(&copy, "%.*s\u2026", (int)cut, text) < 0 ? NULL : copy;
-}
-
-/* --- boxes --- */
+/* --- drawing --------------------------------------------------------------------------------- */
 
 static double weight_px(const struct flame *flame, uint64_t weight)
 {
@@ -304,7 +330,7 @@ static void write_tooltip(const struct flame *flame, const struct flame_box *box
 static int write_box(const struct flame *flame, const struct flame_box *box, FILE *out)
 {
 	double x = MARGIN + weight_px(flame, box->start), width = weight_px(flame, box->weight);
-	int y = TOP + (int)(flame->depth - 1 - box->depth) * BOX_HEIGHT;
+	int y = (int)box->depth * BOX_HEIGHT;
 	int columns = (int)((width - 2 * PADDING) / CHAR_WIDTH);
 	char *label __cleanup(freep) = text_fitted(box->name, columns > 0 ? (size_t)columns : 0);
 	uint32_t hash = 2166136261;
@@ -341,7 +367,7 @@ static int write_legend(const struct flame *flame, FILE *out)
 		enum box_kind kind;
 		const char *class, *name;
 	} keys[] = {
-		{ BOX_USER, "m7", "other code" },
+		{ BOX_USER, "m5", "other code" },
 		{ BOX_KERNEL, "kernel", "kernel" },
 		{ BOX_SYSCALL, "call", "system call" },
 		{ BOX_END, "end", "frames missing" },
@@ -374,6 +400,29 @@ static int write_legend(const struct flame *flame, FILE *out)
 	return 0;
 }
 
+/* How to read it, and what it does not show. */
+static void write_note(const struct flame *flame, FILE *out)
+{
+	uint64_t widest = flame->least ? flame->least - 1 : 0;
+	int pixels = (int)weight_px(flame, widest) + 1;
+	char text[320] = "No system call was counted.", width[32] = "a pixel", level[40] = "";
+	size_t left_out = flame->nr_left_out;
+
+	if (pixels > 1)
+		snprintf(width, sizeof(width), "%d pixels", pixels);
+	if (flame->too_deep)
+		snprintf(level, sizeof(level), " or below level %d", FLAME_LEVELS);
+	if (left_out)
+		snprintf(text, sizeof(text),
+			 "Above a box is its caller, at the end of each stack its system call. "
+			 "%zu frame%s narrower than %s%s %s not drawn; those above include them.",
+			 left_out, plural(left_out), width, level, left_out == 1 ? "is" : "are");
+	else if (flame->boxes[0].weight)
+		snprintf(text, sizeof(text),
+			 "Above a box is its caller, at the end of each stack its system call.");
+	svg_text(out, MARGIN, 67, "note", text);
+}
+
 static int flame_write(const struct flame *flame, FILE *out)
 {
 	int height = TOP + (int)flame->depth * BOX_HEIGHT + BOTTOM, err;
@@ -397,19 +446,12 @@ static int flame_write(const struct flame *flame, FILE *out)
 		 by_time ? "Call stacks of system calls, by time in them"
 			 : "Call stacks of system calls, by number",
 		 snapshot, count);
+	write_note(flame, out);
 	err = write_legend(flame, out);
+	fprintf(out, "<g class=\"boxes\" transform=\"translate(0 %d)\">\n", TOP);
 	for (size_t i = 0; i < flame->nr_boxes && !err; i++)
 		err = write_box(flame, &flame->boxes[i], out);
-	if (flame->boxes[0].weight) {
-		svg_text(out, MARGIN, height - 14, "note still",
-			 "Below a box is its caller, on top of each stack its system call.");
-		svg_text(out, MARGIN, height - 14, "note moving",
-			 "Below a box is its caller, on top of each stack its system call. Click "
-			 "to zoom in, on a lower box or press Esc to zoom out, press / to search.");
-	} else {
-		svg_text(out, MARGIN, height - 14, "note", "No system call was counted.");
-	}
-	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+	fprintf(out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 	return err ?: (ferror(out) ? -EIO : 0);
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes a flame graph move: zoom, search and tooltips. The boxes are all in the picture
-// already, each with its place and weight; zooming only moves them. What is zoomed in on and
-// searched for is kept behind the # of the address, so that it can be reloaded and passed on.
+// Makes a flame graph move: zoom, search, tooltips, and a layout as wide as the window. The boxes are
+// all in the picture already, each with its place and weight; zooming only moves them. What is zoomed in
+// on and searched for is kept behind the # of the address, so that it can be reloaded and passed on.
 (function () {
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 const svg = document.currentScript ? document.currentScript.ownerSVGElement : document.documentElement;
 const alone = svg === document.documentElement;
-const MARGIN = 10, PADDING = 4, GAP = 0.6, GAP_MIN = 3, LEAST = 0.1, LABEL_MIN = 3, WIDTH_MIN = 800, TIP_COLUMNS = 84;
-const height = svg.viewBox.baseVal.height;
-let width = svg.viewBox.baseVal.width, view, pattern = null;
+const MARGIN = 10, PADDING = 4, GAP = 0.6, GAP_MIN = 3, LABEL_MIN = 3, WIDTH_MIN = 320;
+const LEVEL = 18, LINE = 15, CONTROLS = 330, NARROW = 800;
+let width = svg.viewBox.baseVal.width, height = svg.viewBox.baseVal.height, view, focused, pattern = null;
 
 function make(name, parent, attributes, text) {
 	const element = document.createElementNS(SVG, name);
@@ -21,21 +21,28 @@ function make(name, parent, attributes, text) {
 	return parent.appendChild(element);
 }
 
-// In the order of the file: a box stands before all that are above it.
-const boxes = Array.from(svg.querySelectorAll("g.box"), function (g) {
+// In the order of the file: a box stands before all that are below it.
+const plot = svg.querySelector("g.boxes"), outside = [];
+const boxes = Array.from(plot.querySelectorAll("g.box"), function (g) {
 	const title = g.querySelector("title"), rect = g.querySelector("rect");
-	const lines = title.textContent.split("\n");
+	const lines = title.textContent.split("\n"), y = Number(rect.getAttribute("y"));
+	const box = { g: g, rect: rect, text: g.querySelector("text"), name: lines[0], lines: lines,
+		x: Number(g.dataset.x), w: Number(g.dataset.w), y: y, level: y / LEVEL, shown: true };
 	// The browser's own tooltip would come on top of ours.
 	title.remove();
-	g.setAttribute("role", "img");
+	g.setAttribute("role", "treeitem");
+	g.setAttribute("aria-level", box.level + 1);
 	g.setAttribute("aria-label", lines.filter(Boolean).join(", "));
-	return { g: g, rect: rect, text: g.querySelector("text"), name: lines[0], lines: lines,
-		x: Number(g.dataset.x), w: Number(g.dataset.w), y: Number(rect.getAttribute("y")) };
+	g.setAttribute("tabindex", -1);
+	outside[box.level] = box;
+	box.parent = outside[box.level - 1];
+	return box;
 });
-view = boxes[0];
+view = focused = boxes[0];
+plot.setAttribute("role", "tree");
 
 function covers(outer, inner) {
-	return outer.y >= inner.y && outer.x <= inner.x && outer.x + outer.w >= inner.x + inner.w;
+	return outer.y <= inner.y && outer.x <= inner.x && outer.x + outer.w >= inner.x + inner.w;
 }
 
 function percent(part, all) {
@@ -86,13 +93,13 @@ function place(box, x, w) {
 function layout() {
 	const scale = (width - 2 * MARGIN) / (view.w || 1), whole = width - 2 * MARGIN;
 	for (const box of boxes) {
-		const below = box !== view && covers(box, view), inside = covers(view, box);
-		const shown = below || (inside && (box === view || box.w * scale >= LEAST));
-		box.g.style.display = shown ? "" : "none";
-		box.g.classList.toggle("below", below);
-		if (below || box === view)
+		const outer = box !== view && covers(box, view);
+		box.shown = outer || covers(view, box);
+		box.g.style.display = box.shown ? "" : "none";
+		box.g.classList.toggle("outer", outer);
+		if (outer || box === view)
 			place(box, MARGIN, whole);
-		else if (shown)
+		else if (box.shown)
 			place(box, MARGIN + (box.x - view.x) * scale, box.w * scale);
 	}
 	controls.out.style.display = view === boxes[0] ? "none" : "";
@@ -101,13 +108,14 @@ function layout() {
 function zoom(box) {
 	view = box;
 	layout();
+	focus(box);
 	search();
 	remember();
 }
 
 // --- search ---
 
-// Boxes that match, without counting what is above them twice, as a part of what is in view.
+// Boxes that match, without counting what is below them twice, as a part of what is in view.
 function search() {
 	let sum = 0, end = view.x;
 	for (const box of boxes) {
@@ -161,7 +169,10 @@ function recall() {
 	controls.field.value = state.get("search") || "";
 	view = boxes[Number(state.get("zoom"))] || boxes[0];
 	layout();
+	focus(view);
 	find(controls.field.value);
+	if (view !== boxes[0])
+		view.g.scrollIntoView({ block: "center" });
 }
 
 // --- tooltip ---
@@ -170,19 +181,18 @@ const tip = make("g", svg, { class: "tip" });
 tip.style.display = "none";
 
 function wrapped(lines) {
-	const result = [];
+	const result = [], columns = Math.max(20, Math.min(84, Math.floor((width - 24) / charWidth)));
 	for (const line of lines) {
 		const letters = Array.from(line);
-		for (let i = 0; i < letters.length && i < 12 * TIP_COLUMNS; i += TIP_COLUMNS)
-			result.push(letters.slice(i, i + TIP_COLUMNS).join(""));
+		for (let i = 0; i < letters.length; i += columns)
+			result.push(letters.slice(i, i + columns).join(""));
 	}
 	return result;
 }
 
-function tipShow(box, event) {
-	const lines = box.lines.slice(), bounds = svg.getBoundingClientRect();
-	const ratio = width / bounds.width;
-	let x = (event.clientX - bounds.left) * ratio + 14, y = (event.clientY - bounds.top) * ratio + 18;
+// Beside a place in the picture, within it.
+function tipShow(box, x, y) {
+	const lines = box.lines.slice();
 	if (view !== boxes[0] && covers(view, box))
 		lines[2] += " of all, " + percent(box.w, view.w) + " of what is zoomed in on";
 	tip.textContent = "";
@@ -202,30 +212,112 @@ function tipShow(box, event) {
 	tip.setAttribute("transform", "translate(" + x.toFixed(1) + " " + y.toFixed(1) + ")");
 }
 
-// --- controls ---
+function tipHide() {
+	tip.style.display = "none";
+}
+
+function hover(box, event) {
+	const bounds = svg.getBoundingClientRect(), ratio = width / bounds.width;
+	tipShow(box, (event.clientX - bounds.left) * ratio + 14, (event.clientY - bounds.top) * ratio + 18);
+}
+
+// --- keyboard ---
+
+// One box is on the way of the tab key; arrows lead to the others.
+function focus(box) {
+	focused.g.setAttribute("tabindex", -1);
+	focused = box;
+	box.g.setAttribute("tabindex", 0);
+}
+
+function step(box, key) {
+	const at = boxes.indexOf(box), level = boxes.filter(function (other) {
+		return other.shown && other.level === box.level;
+	});
+	const beside = level.indexOf(box);
+	switch (key) {
+	case "ArrowUp": return box.parent;
+	case "ArrowLeft": return level[beside - 1];
+	case "ArrowRight": return level[beside + 1];
+	case "Home": return boxes[0];
+	case "ArrowDown":
+		// The widest, so that it leads along the heaviest path.
+		return boxes.slice(at + 1).filter(function (other) {
+			return other.shown && other.parent === box;
+		}).sort(function (a, b) { return b.w - a.w; })[0];
+	}
+}
+
+function press(event) {
+	const next = step(focused, event.key);
+	if (event.ctrlKey || event.metaKey || event.altKey)
+		return;
+	if (event.key === "Enter" || event.key === " ")
+		zoom(focused);
+	else if (next)
+		focus(next);
+	else if (!/^(Arrow|Home)/.test(event.key))
+		return;
+	event.preventDefault();
+	event.stopPropagation();
+	focused.g.focus();
+	tipAtFocus();
+}
+
+function tipAtFocus() {
+	tipShow(focused, Number(focused.rect.getAttribute("x")) + 8, top + focused.y + LEVEL + 6);
+}
+
+// --- what is around the boxes ---
 
 const controls = (function () {
-	const holder = make("foreignObject", svg, { y: 14, width: 230, height: 30 });
+	const holder = make("foreignObject", svg, { width: 230, height: 30 });
 	const field = document.createElementNS(XHTML, "input");
 	field.setAttribute("type", "search");
 	field.setAttribute("placeholder", "Search: regular expression");
+	field.setAttribute("aria-label", "Search");
 	field.setAttribute("spellcheck", "false");
 	field.setAttribute("class", "field");
 	holder.appendChild(field);
-	const out = make("g", svg, { class: "button", role: "button" });
+	const out = make("g", svg, { class: "button", role: "button", tabindex: 0 });
 	make("rect", out, { width: 80, height: 26, rx: 4 });
 	make("text", out, { x: 40, y: 17 }, "Zoom out");
-	return { holder: holder, field: field, out: out,
-		found: make("text", svg, { y: 58, class: "found" }) };
+	return { holder: holder, field: field, out: out, found: make("text", svg, { class: "found" }) };
 })();
+
+const title = svg.querySelector("text.title"), notes = Array.from(svg.querySelectorAll("text.note"));
+if (boxes[0].w)
+	notes[notes.length - 1].textContent += " Click or Enter zooms in, Esc out; / searches.";
+const texts = [title].concat(notes).map(function (text) {
+	return { text: text, words: text.textContent.split(" ") };
+});
+
+// Breaks a text into lines that fit; returns where the next one goes.
+function flow(item, y, room, line) {
+	let span = null;
+	item.text.textContent = "";
+	for (const word of item.words) {
+		const before = span && span.textContent;
+		if (span)
+			span.textContent += " " + word;
+		if (span && span.getComputedTextLength() <= room)
+			continue;
+		if (span) {
+			span.textContent = before;
+			y += line;
+		}
+		span = make("tspan", item.text, { x: MARGIN, y: y }, word);
+	}
+	return y + line;
+}
 
 // The file has to guess how wide letters are.
 const keys = Array.from(svg.querySelectorAll("text.key"), function (text) {
 	return { text: text, swatch: text.previousElementSibling };
 });
 
-function layoutLegend() {
-	let x = MARGIN, y = keys.length ? Number(keys[0].text.getAttribute("y")) : 0;
+function layoutLegend(y) {
+	let x = MARGIN;
 	for (const key of keys) {
 		const w = 17 + key.text.getComputedTextLength();
 		if (x + w > width - MARGIN && x > MARGIN) {
@@ -238,27 +330,59 @@ function layoutLegend() {
 		key.text.setAttribute("y", y);
 		x += w + 18;
 	}
+	return y;
 }
 
+// Where there is room, search stands beside the title, else below it.
+let top = 0;
+function layoutHead() {
+	const narrow = width < NARROW, beside = narrow ? 0 : CONTROLS;
+	let y = flow(texts[0], 30, width - 2 * MARGIN - beside, 22);
+	const row = narrow ? y - 10 : 14;
+	controls.holder.setAttribute("x", narrow ? MARGIN : width - MARGIN - 230);
+	controls.holder.setAttribute("y", row);
+	controls.out.setAttribute("transform",
+		"translate(" + (narrow ? MARGIN + 240 : width - MARGIN - 320) + " " + (row + 1) + ")");
+	controls.found.setAttribute("x", narrow ? MARGIN + 230 : width - MARGIN);
+	controls.found.setAttribute("y", row + 44);
+	y = narrow ? row + 60 : y - 2;
+	for (const note of texts.slice(1))
+		y = flow(note, y, width - 2 * MARGIN - (y < row + 50 ? beside / 2 : 0), LINE);
+	top = layoutLegend(y + 8) + 16;
+	plot.setAttribute("transform", "translate(0 " + top + ")");
+	height = top + LEVEL * (1 + Math.max.apply(null, levels)) + MARGIN;
+}
+const levels = Array.from(new Set(boxes.map(function (box) { return box.level; })));
+
 function resize() {
-	if (alone) {
+	if (alone)
 		width = Math.max(WIDTH_MIN, document.documentElement.clientWidth || window.innerWidth);
+	layoutHead();
+	svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+	if (alone) {
 		svg.setAttribute("width", width);
-		svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+		svg.setAttribute("height", height);
 	}
-	controls.holder.setAttribute("x", width - MARGIN - 230);
-	controls.found.setAttribute("x", width - MARGIN);
-	controls.out.setAttribute("transform", "translate(" + (width - MARGIN - 320) + " 15)");
-	layoutLegend();
+	tipHide();
 	layout();
 }
 
 boxes.forEach(function (box) {
 	box.g.addEventListener("click", function () { zoom(box); });
-	box.g.addEventListener("mousemove", function (event) { tipShow(box, event); });
-	box.g.addEventListener("mouseleave", function () { tip.style.display = "none"; });
+	box.g.addEventListener("mousemove", function (event) { hover(box, event); });
+	box.g.addEventListener("mouseleave", tipHide);
+});
+plot.addEventListener("keydown", press);
+plot.addEventListener("focusout", tipHide);
+plot.addEventListener("focusin", function () {
+	if (focused.g.matches(":focus-visible"))
+		tipAtFocus();
 });
 controls.out.addEventListener("click", function () { zoom(boxes[0]); });
+controls.out.addEventListener("keydown", function (event) {
+	if (event.key === "Enter" || event.key === " ")
+		zoom(boxes[0]);
+});
 controls.field.addEventListener("input", function () { find(controls.field.value); });
 window.addEventListener("resize", resize);
 window.addEventListener("hashchange", recall);
@@ -278,6 +402,7 @@ window.addEventListener("keydown", function (event) {
 });
 svg.classList.add("live");
 svg.appendChild(tip);
+focus(view);
 resize();
 recall();
 })();

@@ -41,23 +41,28 @@ struct flame_box {
 	size_t module; /* of BOX_USER: FLAME_MODULES is one without a colour */
 };
 
-#define FLAME_MODULES 7
+#define FLAME_MODULES 5
+#define FLAME_BOXES   10000 /* of a few hundred bytes each: what a browser opens at once */
+#define FLAME_LEVELS  2000
 
 struct flame {
 	const struct snapshot *snapshot;
 	enum stack_weight weight;
+	uint64_t parts;          /* see flame_make() */
 	uint64_t least;          /* lighter boxes are left out */
-	struct flame_box *boxes; /* owned; the root first, then each before those above it */
+	struct flame_box *boxes; /* owned; the root first, then each before those below it */
 	size_t nr_boxes;
-	unsigned int depth;                 /* levels */
+	size_t nr_left_out; /* boxes; of those below FLAME_LEVELS only the first of each */
+	bool too_deep;      /* some are below it */
+	unsigned int depth; /* levels */
 	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
 	size_t nr_modules;
 	bool has[NR_BOX_KIND]; /* boxes of a kind; of BOX_USER any without a colour */
 };
 
 /*
- * Boxes that are less than one part in so many of the root are left out; they are still in those
- * below. Returns 0 or -ENOMEM.
+ * Boxes that are less than one part in so many of the root are left out, also wider ones if there are
+ * more than FLAME_BOXES. They are still in those above. Returns 0 or -ENOMEM.
  */
 int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
 	       struct flame *ret);

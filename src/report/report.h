@@ -128,8 +128,8 @@ int report_rows_json(const struct snapshot *snapshot, const struct report_option
 int report_strace(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /*
- * A picture, as one static SVG file: calls as bars and min, average, p99 and max on a log axis, of
- * the 20 groups with the longest total. It obeys the options keys, top (up to 20), min_calls,
+ * A picture, as one static SVG file: calls as bars, and min, average, p99, max and total on a log
+ * axis, of the 20 groups with the longest total. It obeys the options keys, top (up to 20), min_calls,
  * errors_only and waiting.
  */
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);

@@ -285,6 +285,48 @@ def test_doctor_says_that_this_machine_will_do_also_in_json():
     assert result.returncode == 0 and json.loads(result.stdout)
 
 
+def finding(name):
+    result = run("doctor", "--json")
+    assert result.returncode == 0, result.stderr
+    (found,) = [item for item in json.loads(result.stdout)["findings"] if item["name"] == name]
+    return found
+
+
+def test_doctor_names_who_else_traces_calls_and_measures_beside_them(live):
+    """Others may trace on this machine, too; each is named while it does, and up to three are."""
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    named = f"bpftruss ({bpftruss.pid})"
+    others = finding("other tracers")
+    assert others["state"] == "absent" and "all calls: " in others["detail"]
+    assert named in others["detail"] or "more" in others["detail"]
+    cost = finding("cost to every process")
+    assert "beside the other tracers" in cost["detail"]
+    assert "end them first" in cost["remedy"]
+    bpftruss.signal(signal.SIGINT)
+    bpftruss.wait()
+    assert named not in finding("other tracers")["detail"]
+
+
+def test_doctor_names_who_traces_by_ptrace(live):
+    need("strace")
+    command = ["strace", "-o", "/dev/null", "-p", str(live.workload("calls").pid)]
+    with subprocess.Popen(command) as strace:
+        try:
+            until(lambda: f"strace ({strace.pid})" in finding("other tracers")["detail"],
+                  "doctor does not name it")
+        finally:
+            strace.terminate()
+
+
+def test_doctor_does_not_measure_itself_when_it_is_traced(tmp_path):
+    need("strace")
+    report = tmp_path / "report"
+    with report.open("w") as out:
+        subprocess.run(["strace", "-o", "/dev/null", BPFTRUSS, "doctor"], stdout=out, check=True)
+    assert "could not be measured: doctor's own calls are traced" in report.read_text()
+
+
 # --- nothing stays behind ------------------------------------------------------------------------
 
 

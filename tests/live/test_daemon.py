@@ -370,7 +370,12 @@ def test_faults_of_the_configuration_are_told_with_their_line(tmp_path, text, se
     path = configured(tmp_path, text)
     result = run("daemon", "--check-config", "--config", path)
     assert result.returncode == 2
-    assert "%s:2: " % path in result.stderr and sentence in result.stderr, result.stderr
+    first, last = result.stderr.splitlines()
+    assert first.startswith("bpftruss: %s:2: " % path) and sentence in first, result.stderr
+    assert last == "bpftruss: 1 error in the configuration"
+    # A daemon that does not start writes the same as a line of its log.
+    result = run("daemon", "--config", path)
+    assert result.returncode == 2 and "Z bpftruss: error: %s:2: " % path in result.stderr
 
 
 def test_the_configuration_is_said_to_be_good_or_missing(tmp_path):

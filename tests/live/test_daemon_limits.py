@@ -7,6 +7,7 @@ The daemon says what gives way; no number is wrong.
 import functools
 import glob
 import os
+import re
 import signal
 import time
 
@@ -56,6 +57,20 @@ def must_have_all_calls(report, table):
             key: row[field] for key, row in expected.items()
         }
     report.may_lose("task_table_full", "user_time_unknown")
+
+
+def test_the_log_names_a_loss_when_it_begins_and_when_it_has_ended(live, tmp_path):
+    """Once each, whatever it is called, on lines with a time and a level; stderr is no journal."""
+    target = live.workload("threads", 11, 503)
+    options = ["-p", target.pid, "--max-tasks", 2, "--interval", "1s"]
+    daemon = start_daemon(live, tmp_path / "daemon", *options)
+    assert "not exact" not in daemon.stderr()
+    target.go()
+    until(lambda: "task_table_full: no more" in daemon.stderr(), "the loss has ended")
+    assert daemon.stderr().count("warning: task_table_full: the interval that ended is not") == 1
+    assert re.search(r"exact: \d+ calls counted without process and time \(", daemon.stderr())
+    for line in daemon.stderr().splitlines():
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ bpftruss: (error|warning|notice): \S", line)
 
 
 # --- no memory -----------------------------------------------------------------------------------

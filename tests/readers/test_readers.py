@@ -4,6 +4,8 @@ browser, readers of folded stacks, Prometheus and its tools. A program or module
 a test that is skipped, by name."""
 
 import gzip
+import itertools
+import math
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "live"))
 
 from prometheus import Prometheus, Server, need  # noqa: E402
 
+TOP = Path(__file__).resolve().parents[2]
 SAMPLES = Path(os.environ["SAMPLES_DIR"])
 GO_PLACES = [*os.environ["PATH"].split(":"), "/usr/local/go/bin", "/usr/lib/go/bin"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
@@ -95,15 +98,22 @@ def test_well_formed(path):
     ElementTree.parse(path)
 
 
-def browse(name, zoom=None, search=None):
-    """The picture as the browser has it once its script has run; its boxes that are shown."""
+def browser_run(address, *options):
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if not browser:
         pytest.skip("no chromium here")
+    return run(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
+               *options, "--dump-dom", address)
+
+
+def browse(name, zoom=None, search=None, width=1200):
+    """The picture as the browser has it once its script has run; its boxes that are shown."""
     state = {key: value for key, value in (("zoom", zoom), ("search", search)) if value is not None}
     address = f"{(SAMPLES / name).resolve().as_uri()}#{urllib.parse.urlencode(state)}"
-    svg = run(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
-              "--window-size=1200,800", "--dump-dom", address)
+    return boxes_of(browser_run(address, f"--window-size={width},800"))
+
+
+def boxes_of(svg):
     boxes = re.findall(r'<g class="(box [^"]*)" data-x="(\d+)" data-w="(\d+)"([^>]*)>'
                        r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', svg)
     keys = ("class", "x", "w", "rest", "left", "y", "width")
@@ -134,12 +144,12 @@ def test_zoom():
     svg, boxes = browse("flame_many_calls.svg", zoom=box_of("postgres"))
     postgres = next(box for box in boxes if box["name"] == "postgres")
     assert postgres["width"] == boxes[0]["width"]
-    assert "below" in boxes[0]["class"] and "below" not in postgres["class"]
+    assert "outer" in boxes[0]["class"] and "outer" not in postgres["class"]
     assert not {"nginx", "node"} & {box["name"] for box in boxes}
-    # The row above fills it again, up to the gaps.
-    above = [box for box in boxes if int(box["y"]) == int(postgres["y"]) - 18]
-    assert len(above) > 1
-    assert sum(float(box["width"]) for box in above) > 0.98 * float(postgres["width"])
+    # The row below fills it again, up to the gaps and to what is narrower than a pixel.
+    below = [box for box in boxes if int(box["y"]) == int(postgres["y"]) + 18]
+    assert len(below) > 1
+    assert sum(float(box["width"]) for box in below) > 0.95 * float(postgres["width"])
     assert 'transform="translate' in svg
 
 
@@ -147,14 +157,14 @@ def test_nothing_to_zoom_or_search():
     svg, boxes = browse("flame_empty.svg", search="x")
     assert len(boxes) == 1 and matched(svg) == 0
     _, boxes = browse("flame_many_calls.svg", zoom=99999)
-    assert boxes[0]["name"] == "all" and "below" not in boxes[0]["class"]
+    assert boxes[0]["name"] == "all" and "outer" not in boxes[0]["class"]
 
 
 def test_search():
     svg, boxes = browse("flame_many_calls.svg", search="^pread")
     found = [box for box in boxes if "match" in box["class"]]
     assert found and all(box["name"].startswith("pread") for box in found)
-    # A match above another match is not counted twice.
+    # A match below another match is not counted twice.
     calls = sum(int(box["w"]) for box in boxes
                 if box["name"] == "pread64" and "call" in box["class"])
     assert matched(svg) == pytest.approx(100 * calls / int(boxes[0]["w"]), abs=0.02)
@@ -166,9 +176,100 @@ def test_search():
 def test_search_when_zoomed():
     index = box_of("postgres")
     assert matched(browse("flame_many_calls.svg", zoom=index, search="PostgresMain")[0]) > 90
-    # The boxes below are around all of it.
+    # The boxes above are around all of it.
     assert matched(browse("flame_many_calls.svg", zoom=index, search="^all$")[0]) == 100
     assert matched(browse("flame_many_calls.svg", zoom=index, search="nginx")[0]) == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_the_root_is_seen_at_once(width):
+    """However deep the picture is and however narrow the window: nothing is beside it."""
+    svg, boxes = browse("flame_deep.svg", width=width)
+    assert len(boxes) == 1003 and boxes[0]["name"] == "all" and boxes[0]["y"] == "0"
+    top = int(re.search(r'class="boxes" transform="translate\(0 (\d+)\)', svg).group(1))
+    assert top < 300
+    drawn = int(re.search(r'<svg [^>]*viewBox="0 0 (\d+) ', svg).group(1))
+    assert drawn <= max(width, 500), "a browser without a head may have no narrower window"
+    for box in boxes:
+        assert float(box["left"]) + float(box["width"]) <= drawn
+
+
+def pressed(name, *keys):
+    """The picture inside a page, after some keys."""
+    script = "".join(
+        f"document.querySelector('[tabindex=\"0\"]').dispatchEvent(new KeyboardEvent('keydown', "
+        f"{{ key: '{key}', bubbles: true, cancelable: true }}));" for key in keys)
+    page = SAMPLES / "page.html"
+    page.write_text(f"<!doctype html><title>page</title>\n{(SAMPLES / name).read_text()}"
+                    f"<script>{script}</script>")
+    return boxes_of(browser_run(page.resolve().as_uri()))
+
+
+def focused(boxes):
+    (box,) = [box for box in boxes if 'tabindex="0"' in box["rest"]]
+    return box
+
+
+def test_keys_lead_through_the_picture():
+    _, boxes = pressed("flame_many_calls.svg")
+    assert focused(boxes)["name"] == "all"
+    _, boxes = pressed("flame_many_calls.svg", "ArrowDown")
+    widest = max((box for box in boxes if box["y"] == "18"), key=lambda box: int(box["w"]))
+    assert focused(boxes) == widest
+    _, boxes = pressed("flame_many_calls.svg", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight")
+    assert focused(boxes)["y"] == "18" and focused(boxes)["x"] != widest["x"]
+    svg, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "ArrowLeft", "ArrowUp")
+    assert focused(boxes)["name"] == "all" and "outer" in boxes[0]["class"]
+    assert re.search('<g class="tip" style="" ', svg)
+    _, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "Home", "Enter", "End", "x")
+    assert "outer" not in boxes[0]["class"]
+
+
+# How those see a colour who lack one kind of cones: Machado et al. 2009, on linear RGB.
+SIGHTS = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+               (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+                 (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+                (0.004733, 0.691367, 0.303900)),
+}
+
+
+def dot(matrix, vector):
+    return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
+
+
+def linear(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+
+
+def oklab(colour, sight):
+    seen = [min(1, max(0, part)) for part in dot(SIGHTS[sight], linear(colour))]
+    roots = [part ** (1 / 3) for part in dot(((0.41222, 0.53633, 0.05145), (0.21190, 0.68070, 0.10740),
+                                              (0.08830, 0.28172, 0.62998)), seen)]
+    return [100 * part for part in dot(((0.21045, 0.79362, -0.00407), (1.97800, -2.42859, 0.45059),
+                                        (0.02590, 0.78277, -0.80868)), roots)]
+
+
+def contrast(one, other):
+    dark, light = sorted(dot(((0.2126, 0.7152, 0.0722),), linear(colour))[0] for colour in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_colours_are_told_apart_by_everybody():
+    """Two shades are told apart from 2 upward; 8 is far enough for narrow boxes."""
+    css = (TOP / "src/report/flame.css").read_text()
+    fills = dict(re.findall(r"rect\.(m\d|kernel|call) \{ fill: (#\w+);", css))
+    assert len(fills) == 8
+    for sight in SIGHTS:
+        for one, other in itertools.combinations(fills, 2):
+            distance = math.dist(oklab(fills[one], sight), oklab(fills[other], sight))
+            assert distance > 8, (sight, one, other)
+    for name, fill in fills.items():
+        assert contrast(fill, "#ffffff" if name == "call" else "#14171a") > 4.5, name
 
 
 def test_hostile_in_browser():

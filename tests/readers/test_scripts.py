@@ -2,15 +2,22 @@
 """
 Scripts print help and do nothing else when asked for it, and one sentence where they cannot go on.
 `make install` leaves what it should below DESTDIR, `make uninstall` takes it away again, and bash
-completes words for the program that was built.
+fish and zsh complete words for the program that was built.
 """
 
+import fcntl
 import os
+import pty
+import re
+import select
 import shlex
 import shutil
 import signal
 import stat
+import struct
 import subprocess
+import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -168,6 +175,8 @@ SYSTEM = {
     "share/man/man8/bpftruss.8": 0o644,
     "share/man/man8/bpftruss-count.8": 0o644,
     "share/bash-completion/completions/bpftruss": 0o644,
+    "share/zsh/site-functions/_bpftruss": 0o644,
+    "share/fish/vendor_completions.d/bpftruss.fish": 0o644,
     "share/doc/bpftruss/LICENSE": 0o644,
     "share/doc/bpftruss/stacks.conf": 0o644,
     "lib/systemd/system/bpftruss.service": 0o644,
@@ -247,12 +256,12 @@ def test_a_changed_configuration_is_kept(tmp_path):
     assert files(tmp_path) == {CONFIG: 0o644}
 
 
-# --- what bash completes -------------------------------------------------------------------------
+# --- what shells complete ------------------------------------------------------------------------
 
 BPFTRUSS = os.path.join(BUILD, "bpftruss")
 
 
-def complete(*words):
+def in_bash(*words):
     """The words that bash offers for the last one."""
     script = """
         compopt() { :; }
@@ -266,22 +275,78 @@ def complete(*words):
     return set(result.stdout.split())
 
 
+def in_fish(*words):
+    if not shutil.which("fish"):
+        pytest.skip("no fish here")
+    line = shlex.join(("bpftruss", *words[:-1])) + " " + words[-1]
+    script = 'source completion/bpftruss.fish; complete -C "$argv"'
+    with tempfile.TemporaryDirectory() as home:
+        path = BUILD + ":" + os.environ["PATH"]
+        result = subprocess.run(["fish", "-c", script, line], cwd=TOP, capture_output=True, text=True,
+                                env={"HOME": home, "PATH": path}, timeout=60)
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    offered = {line.split("\t")[0] for line in result.stdout.splitlines()}
+    # A long option's argument stands behind its name.
+    return {re.sub("^--[^=]*=", "", word) for word in offered}
+
+
+ZSH_SETUP = r"""
+unsetopt zle_bracketed_paste always_last_prompt list_packed; setopt nobeep
+PS2= RPS1= LISTMAX=9999 fpath=($PWD/completion $fpath)
+autoload -Uz compinit; compinit -u -D; bindkey '^I' list-choices; PS1=READ${:-Y}
+"""
+
+
+def in_zsh(*words):
+    if not shutil.which("zsh"):
+        pytest.skip("no zsh here")
+    line = shlex.join(("bpftruss", *words[:-1])) + " " + words[-1]
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 1000, 300, 0, 0))
+    environment = {**os.environ, "PATH": BUILD + ":" + os.environ["PATH"], "TERM": "vt100"}
+    with subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave, stderr=slave, cwd=TOP,
+                          env=environment, start_new_session=True) as zsh:
+        os.close(slave)
+
+        def typed(text, end):
+            os.write(master, text.encode())
+            shown = b""
+            while end not in shown:
+                assert select.select([master], [], [], 30)[0], shown
+                shown += os.read(master, 1 << 16)
+            return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\0", "", shown.decode())
+
+        typed(ZSH_SETUP, b"READY")
+        shown = typed(line + "\t\x15print -r EN${:-D}\n", b"END")
+        zsh.kill()
+    os.close(master)
+    return set(shown.split("print -r")[0].replace("READY", " ").replace(line.rstrip(), " ").split())
+
+
+@pytest.mark.parametrize("complete", [in_bash, in_fish, in_zsh])
 @pytest.mark.parametrize(
     "words, offered, withheld",
     [
+        ([""], {"top", "doctor", "help"}, {"sleep", "ls"}),
         (["s"], {"snapshot", "status", "sleep"}, {"top"}),
+        (["-c", ""], set(), {"top", "sleep"}),
+        (["-c", "slee"], {"sleep"}, {"snapshot"}),
         (["--"], {"--count", "--stacks", "--slower-than"}, {"--once", "--socket"}),
         (["-c", "-"], {"-p", "--pid"}, {"--once", "snapshot"}),
         (["-c", "--sort", "p"], {"pid", "p50", "p90", "p99"}, {"--pid", "calls"}),
-        (["-c", "--columns", "calls,m"], {"calls,min", "calls,max"}, {"min"}),
-        (["-c", "-t", "%f"], {"%file", "%fstat", "%fstatfs"}, {"%desc"}),
-        (["-c", "-t", "open,%ne"], {"open,%network"}, {"%network"}),
-        (["-c", "--by", ""], {"tid", "arg0", "comm"}, set()),
-        (["-c", "--top", ""], set(), {"--top", "snapshot"}),
-        (["-c", "-U", "roo"], {"root"}, set()),
-        (["-c", "-o", "READ"], {"README.md"}, set()),
-        (["-c", "-p", str(os.getpid())], {str(os.getpid())}, set()),
-        (["top", ""], {"--once", "-i", "--interval"}, {"--csv", "--socket"}),
+        (["-c", "--columns", "calls,m"], {"min", "max"}, {"pid"}),
+        (["-t", "opena"], {"openat", "openat2"}, {"open", "read"}),
+        (["-t", "open,wri"], {"write", "writev"}, {"writing", "pwritev"}),
+        (["-t", "!%f"], {"%file", "%fstat", "%fstatfs"}, {"%desc"}),
+        (["-t", "open,%ne"], {"%network"}, {"%file"}),
+        (["--sort", "calls,-p9"], {"p90", "p99"}, {"p50"}),
+        (["--by", ""], {"tid", "arg0", "comm"}, set()),
+        (["--by", "pid,co"], {"comm"}, {"tid"}),
+        (["-c", "--top", ""], set(), {"--top", "snapshot", "README.md"}),
+        (["-U", "roo"], {"root"}, set()),
+        (["-o", "READ"], {"README.md"}, set()),
+        (["-p", str(os.getpid())], {str(os.getpid())}, set()),
+        (["top", "--"], {"--once", "--interval"}, {"--csv", "--socket"}),
         (["top", "--sort", ""], {"calls", "lock", "oldest"}, {"p99", "min"}),
         (["top", "--by", "c"], {"comm"}, {"cgroup"}),
         (["daemon", "--metrics-by", "c"], {"cgroup", "comm"}, {"unit"}),
@@ -291,14 +356,24 @@ def complete(*words):
         (["compare", "n"], {"now"}, set()),
         (["compare", "--"], {"--fail-over"}, {"--once"}),
         (["baseline", "s"], {"save"}, {"--replace"}),
+        (["help", "t"], {"top"}, {"status", "tail"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
-def test_words(words, offered, withheld):
+def test_words(complete, words, offered, withheld):
     got = complete(*words)
+    # What stands before the last word of a list; a comma that goes on with it.
+    got |= {re.sub("^(.*,)?[-+!?=]*", "", word.rstrip(",")) for word in got if not word.startswith("--")}
     assert offered <= got and not withheld & got, got
 
 
+def test_an_optional_argument_is_completed_behind_its_equals_sign():
+    assert in_bash("--stacks", "=", "") == in_bash("--stacks", "=") == {"calls", "time"}
+    assert in_bash("--trace", "=", "opena") == {"openat", "openat2"}
+    assert in_fish("--stacks=") >= {"calls", "time"}
+    assert in_zsh("-c", "--stacks=") >= {"calls", "time"}
+
+
 def test_neither_a_number_nor_a_command_has_our_words():
-    assert complete("-c", "--min-calls", "") == set()
-    assert not {"--follow", "--file"} & complete("-c", "-f", "make", "--f")
+    assert in_bash("-c", "--min-calls", "") == set()
+    assert not {"--follow", "--file"} & in_bash("-c", "-f", "make", "--f")

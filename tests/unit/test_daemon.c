@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "collect/collector.h"
@@ -191,7 +192,7 @@ TEST(test_watchdog)
 /* --- the journal ------------------------------------------------------------------------------- */
 
 /* Returns what log_line() writes on a stderr of our own. */
-static void logged(const char *text, char *buf, size_t size)
+static void logged(int priority, const char *text, char *buf, size_t size)
 {
 	int fd __cleanup(closep) = memfd_create("log", MFD_CLOEXEC);
 	int before __cleanup(closep) = dup(STDERR_FILENO);
@@ -205,28 +206,59 @@ static void logged(const char *text, char *buf, size_t size)
 	if (getenv("JOURNAL_STREAM"))
 		setenv("JOURNAL_STREAM", stream, 1);
 	dup2(fd, STDERR_FILENO);
-	log_line(LOG_WARNING, "%s", text);
+	log_line(priority, "%s", text);
 	dup2(before, STDERR_FILENO);
 	n = pread(fd, buf, size - 1, 0);
 	assert_true(n >= 0);
 	buf[n] = '\0';
 }
 
+/* Returns what comes behind the time, which is now, in UTC. */
+static const char *behind_time(const char *line)
+{
+	time_t now = time(NULL), then;
+	struct tm parts = { 0 };
+	const char *end = strptime(line, "%Y-%m-%dT%H:%M:%SZ ", &parts);
+
+	assert_non_null(end);
+	then = timegm(&parts);
+	assert_true(then <= now && now - then < 60);
+	return end;
+}
+
 TEST(test_log)
 {
-	char line[8192], text[2000];
-	char tagged[256];
+	static const struct {
+		int priority;
+		const char *begins;
+	} levels[] = { { LOG_ERR, "bpftruss: error: x\n" },
+		       { LOG_WARNING, "bpftruss: warning: x\n" },
+		       { LOG_NOTICE, "bpftruss: notice: x\n" },
+		       { LOG_INFO, "bpftruss: info: x\n" },
+		       { LOG_DEBUG, "bpftruss: debug: x\n" } };
+	char line[8192], text[2000], number[16];
 
 	unsetenv("JOURNAL_STREAM");
-	logged("one\ntwo \x1b[2J\x7f", line, sizeof(line));
-	assert_string_equal(line, "bpftruss: one\\x0atwo \\x1b[2J\\x7f\n");
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		logged(levels[i].priority, "x", line, sizeof(line));
+		assert_string_equal(behind_time(line), levels[i].begins);
+	}
+	logged(LOG_ERR, "one\ntwo \x1b[2J\x7f", line, sizeof(line));
+	assert_string_equal(behind_time(line), "bpftruss: error: one\\x0atwo \\x1b[2J\\x7f\n");
 	/* The text is as long as the longest, each byte of it four. */
 	text_fill(text, '\x01');
-	logged(text, line, sizeof(line));
-	assert_int_equal(strlen(line), strlen("bpftruss: ") + 1023 * 4 + 1);
-	setenv("JOURNAL_STREAM", "", 1);
-	logged("text", tagged, sizeof(tagged));
-	assert_string_equal(tagged, "<4>text\n");
+	logged(LOG_WARNING, text, line, sizeof(line));
+	assert_int_equal(strlen(behind_time(line)), strlen("bpftruss: warning: ") + 1023 * 4 + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		setenv("JOURNAL_STREAM", "", 1);
+		logged(levels[i].priority, "text", line, sizeof(line));
+		snprintf(number, sizeof(number), "<%d>text\n", levels[i].priority);
+		assert_string_equal(line, number);
+	}
+	/* That is another file than stderr, or no file's name at all. */
+	assert_false(log_is_read_by_journal());
+	setenv("JOURNAL_STREAM", "1:2:3", 1);
+	assert_false(log_is_read_by_journal());
 	unsetenv("JOURNAL_STREAM");
 }
 

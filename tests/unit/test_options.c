@@ -280,6 +280,12 @@ TEST(test_refused)
 		{ &count_face, "-c --stacks time", "--stacks=time is written with" },
 		{ &count_face, "-c -a -o x --chart x", "x: one file cannot hold" },
 		{ &count_face, "-c -a --folded x --flame x", "x: one file cannot hold" },
+		{ &count_face, "-c -a --chart a/b.png",
+		  "--chart draws SVG, not png: name the file a/b.svg" },
+		{ &count_face, "-c -a --flame .x.JPG",
+		  "--flame draws SVG, not jpg: name the file .x.svg" },
+		{ &snapshot_face, "--chart x.pdf",
+		  "--chart draws SVG, not pdf: name the file x.svg" },
 		{ &count_face, "-c -a --sort pid", "several values of pid; add --by pid" },
 		{ &count_face, "-c -a --columns calls,comm", "several values of comm" },
 		{ &snapshot_face, "--by tid", "--by: the daemon keeps neither threads" },
@@ -312,6 +318,7 @@ TEST(test_combinations)
 		"-c -a -o /dev/null --chart /dev/null",
 		"-c -a --by pid --sort comm",
 		"-c -a --stacks --json --flame x",
+		"-c -a --folded x.png --flame png --chart x.png.svg",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)

@@ -73,6 +73,25 @@ BUILDER_TEST(test_many_rows)
 	assert_non_null(strstr(text, "; 30 others not shown."));
 }
 
+/* Of each group its total, as a mark and in digits, and over which time. */
+TEST(test_total)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	struct builder *builder = builder_make();
+
+	builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1000, MSEC, 0, 0);
+	builder_take_calls(builder, 1, ABI_OF_TESTS, "write", 10, 100 * USEC, 0, 0);
+	builder_take_untimed(builder, 1, ABI_OF_TESTS, "close", 3);
+	snapshot = snapshot_take(builder);
+	text = render(report_chart, snapshot, &plain);
+	assert_int_equal(count_of(text, "<path class=\"total\""), 1 + 2);
+	assert_int_equal(count_of(text, "class=\"number sum\">1.000 s</text>"), 1);
+	assert_int_equal(count_of(text, "class=\"number sum\">1.00 ms</text>"), 1);
+	assert_non_null(strstr(text, "Z for 2.500 s"));
+	bounds_check(text);
+}
+
 /* Every time from 0 to the largest finds a place. */
 TEST(test_extremes)
 {
@@ -169,7 +188,7 @@ STACKS_TEST(test_self_contained, scenario_stacks())
 
 /* --- the layout ------------------------------------------------------------------------------- */
 
-/* Each box within the last one of the level below, and right of the last one of its own. */
+/* Each box within the last one of the level above, and right of the last one of its own. */
 static void boxes_check(const struct flame *flame)
 {
 	uint64_t ends[256] = { 0 }, outer_end[256] = { 0 };
@@ -199,7 +218,7 @@ static uint64_t kind_sum(const struct flame *flame, enum box_kind kind)
 	return sum;
 }
 
-/* Processes at the bottom and system calls at the top each have all. */
+/* Processes at the top and system calls at the bottom each have all. */
 TEST(test_sums)
 {
 	struct stacked (*const scenarios[])(void) = { scenario_stacks, scenario_stacks_many,
@@ -221,7 +240,7 @@ TEST(test_sums)
 	}
 }
 
-/* A box that is too narrow is left out, and still counted below. */
+/* A box that is too narrow is left out, and still counted above. */
 STACKS_TEST(test_narrow, scenario_stacks_many())
 {
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
@@ -235,6 +254,75 @@ STACKS_TEST(test_narrow, scenario_stacks_many())
 	assert_true(kind_sum(&wide, BOX_SYSCALL) < all.boxes[0].weight);
 	for (size_t i = 0; i < wide.nr_boxes; i++)
 		assert_true(wide.boxes[i].weight >= wide.boxes[0].weight / 50);
+}
+
+/* So many towers beside each other, of so many frames, the first ones with more calls. */
+static struct stacked towers_make(size_t count, size_t nr_frames)
+{
+	__cleanup(freep) struct stack_frame *frames = calloc(nr_frames, sizeof(*frames));
+	struct stack_table *table = stack_table_make();
+	struct builder *builder = builder_make();
+	char name[32];
+	struct row row;
+
+	assert_non_null(frames);
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "tower_%zu", i);
+		for (size_t j = 0; j < nr_frames; j++)
+			frames[j] = (struct stack_frame)FRAME("python3", name, 1);
+		stack_take(table, 1 + i, STACK_COMPLETE, frames, nr_frames);
+		row_add_calls_of(&row, 1 + i, i < 10 ? 100 : 1, 64, 0, 0);
+	}
+	builder_take_process(builder, 1, "python3", 7, 0);
+	builder_take_row(builder, &row);
+	return stacked_take(table, builder);
+}
+
+/* The root is on top, however deep the picture is; its boxes come one below the other. */
+STACKS_TEST(test_deep, towers_make(1, 1000))
+{
+	__cleanup(freep) char *text = flame_render(snapshot, STACK_WEIGHT_CALLS, "flame_deep");
+	const char *at = strstr(text, "<g class=\"boxes\" transform=\"translate(0 ");
+	int top, y, last = -1, count = 0;
+
+	assert_int_equal(sscanf(at, "<g class=\"boxes\" transform=\"translate(0 %d", &top), 1);
+	assert_in_range(top, 0, 200);
+	for (; (at = strstr(at, "<rect x=")); at++) {
+		assert_int_equal(sscanf(at, "<rect x=\"%*f\" y=\"%d\"", &y), 1);
+		assert_int_equal(y, last + 1 + (count ? 17 : 0));
+		last = y;
+		count++;
+	}
+	assert_int_equal(count, 1003);
+	assert_null(strstr(text, "not drawn"));
+}
+
+/* What is left out is counted; the picture stays small, and its boxes are the widest. */
+static void left_out_check(struct stacked stacked, size_t all, const char *note)
+{
+	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
+	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 1180, &flame), 0);
+	assert_in_range(flame.nr_boxes, 1, FLAME_BOXES);
+	assert_int_equal(flame.nr_boxes + flame.nr_left_out, all);
+	assert_true(strlen(text) < 4 << 20);
+	if (!strstr(text, note))
+		fail_msg("no \"%s\" in: %.1500s", note, strstr(text, "class=\"note\""));
+	stacked_done(&stacked);
+}
+
+TEST(test_left_out)
+{
+	/* Of 2,990 calls a tower has one, .4 pixels; ten have more. */
+	left_out_check(towers_make(2000, 20), 2 + 2000 * 21,
+		       "41790 frames narrower than a pixel are not drawn");
+	/* Each could be drawn, but all together are too many. */
+	left_out_check(towers_make(120, 100), 2 + 120 * 101,
+		       "11110 frames narrower than 2 pixels are not drawn");
+	left_out_check(towers_make(1, FLAME_LEVELS + 9), FLAME_LEVELS + 1,
+		       "1 frame narrower than a pixel or below level 2000 is not drawn");
 }
 
 /* The largest modules get the colours, as many as there are. */
