@@ -177,6 +177,7 @@ struct signal_struct {
 
 struct rq {
 	struct task_struct *curr;
+	u64 clock_task; /* as of its last event; it lacks interrupts and what a hypervisor took */
 };
 
 struct cfs_rq {
@@ -184,12 +185,14 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	u64 exec_start; /* by clock_task: last time its use of a CPU was booked, as when it fell asleep */
 	struct cfs_rq *cfs_rq; /* of the CPU that it is on or waits for, whatever its policy */
 };
 
 struct task_struct {
 	struct thread_info thread_info;
 	struct sched_entity se;
+	int on_rq;
 	struct signal_struct *signal;
 	struct sigpending pending; /* of this thread alone */
 	sigset_t blocked;
@@ -242,7 +245,7 @@ struct bpf_iter__task_vma {
 struct pt_regs {
 	unsigned long bx; /* first argument of an i386 call */
 	unsigned long di; /* of any other */
-	unsigned long dx;
+	unsigned long dx, si, cx, r8, r9, r10; /* the others, too */
 	unsigned long orig_ax;
 	unsigned long bp, ip, cs, sp, ss;
 };
