@@ -330,8 +330,7 @@ static __always_inline void listed_arguments(struct listed_thread *listed, struc
 	struct user_regs at;
 	struct pt_regs *regs;
 
-	if (no_task_pt_regs ||
-	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (no_task_pt_regs || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	at = regs_to_walk(regs);
@@ -348,15 +347,17 @@ static __always_inline void listed_fill(struct listed_thread *listed, struct tas
 
 	listed->is_exact = record->flags & RECORD_CALL_OPEN ? 1 : 0;
 	if (!listed->is_exact && !RECORD_IN_EARLY_CALL(record)) {
-		listed->state = record->flags & (RECORD_OPEN_EARLY | RECORD_RESTARTS) ?
-					LISTED_AWAKE :
-					LISTED_OUTSIDE;
+		listed->state = LISTED_OUTSIDE;
+		if (task_state(task) & TASK_STOPS)
+			listed->state = LISTED_STOPPED;
+		else if (record->flags & RECORD_OPEN_EARLY || task->on_cpu)
+			listed->state = LISTED_AWAKE;
 		return;
 	}
 	listed->nr = record->nr;
 	listed->abi = record->abi;
-	listed->age_ns = listed->is_exact ? now - record->enter_ns :
-					    now - record->start_ns + record->slept_ns;
+	listed->age_ns = listed->is_exact ? now - record->enter_ns
+					  : now - record->start_ns + record->slept_ns;
 	if (!task->on_cpu)
 		listed_arguments(listed, task);
 }

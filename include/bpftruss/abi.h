@@ -115,7 +115,8 @@ enum record_flag {
 enum listed_state {
 	LISTED_IN_CALL = 0, /* asleep in a call, or in one that began while it was counted */
 	LISTED_OUTSIDE = 1, /* in no system call */
-	LISTED_AWAKE = 2,   /* on a CPU, waits for one or is stopped: not known whether in a call */
+	LISTED_STOPPED = 2, /* by a signal or a tracer */
+	LISTED_AWAKE = 3,   /* on a CPU or waits for one: not known whether in a call */
 	NR_LISTED_STATE,
 };
 

@@ -39,6 +39,9 @@ const struct option_def option_defs[] = {
 	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
 	  "count system calls; print one table at the end" },
 
+	{ "in-flight", 0, OPTION_FLAG, VERB_COUNT, TO(in_flight),
+	  "only tell what each thread waits for now: call, file, peer, stack" },
+
 	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
 	  "only what happened since: a span, boot, a saved snapshot", .arg = "10m|BOOT|FILE",

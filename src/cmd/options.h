@@ -102,6 +102,7 @@ struct options {
 
 	/* Verbs that count. */
 	bool count; /* -c */
+	bool in_flight;
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
