@@ -154,7 +154,7 @@ static int look_in_flight(struct run *run, const struct options *o, struct diag 
 		return err;
 	/* Looking takes time, in which nobody is to pay for being counted. */
 	collector_free(steal_ptr(&run->session.collector));
-	in_flight_look(&list, o->report.table.top ?: IN_FLIGHT_SHOWN);
+	in_flight_look(&list, o->in_flight_top ?: IN_FLIGHT_SHOWN);
 	err = o->report.format == FORMAT_JSON ? report_in_flight_json(&list, out)
 					      : report_in_flight(&list, out);
 	if (!err && fflush(out))

@@ -170,6 +170,10 @@ int options_complete(struct options *o, struct diag *d)
 		o->targets.all = true;
 	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
 	r->table.waiting = o->output.waiting;
+	if (o->in_flight) {
+		o->in_flight_top = r->table.top;
+		r->table.top = 0;
+	}
 	/* Where stacks are shown, --top limits them and not the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;

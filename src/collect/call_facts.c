@@ -3,10 +3,12 @@
 #include "collect/call_facts.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "syscalls/arguments.h"
@@ -52,41 +54,78 @@ static void add_path(struct flight *flight, uint64_t address)
 		flight_add_fact(flight, "path", strdup(text));
 }
 
-/* Whether the end of the wait is a moment of some clock, and not a span. */
-static bool timeout_is_moment(const struct listed_thread *thread)
+/* The clock by which a wait ends at a moment; -1: it ends after a span. */
+static int timeout_clock(const struct listed_thread *thread)
 {
 	const char *name = syscall_find_name(thread->abi, thread->nr);
+	uint64_t flags = thread->arguments[1];
 
-	if (!strcmp(name, "futex"))
-		return (thread->arguments[1] & 127) != 0;                   /* FUTEX_WAIT */
-	return strcmp(name, "clock_nanosleep") || thread->arguments[1] & 1; /* TIMER_ABSTIME */
+	if (!strcmp(name, "clock_nanosleep"))
+		return flags & TIMER_ABSTIME ? (int)thread->arguments[0] : -1;
+	if (strcmp(name, "futex"))
+		return CLOCK_REALTIME;
+	if ((flags & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		return -1;
+	return flags & FUTEX_CLOCK_REALTIME || (flags & FUTEX_CMD_MASK) == FUTEX_LOCK_PI
+		       ? CLOCK_REALTIME
+		       : CLOCK_MONOTONIC;
 }
 
-static void add_timeout(struct flight *flight, enum argument_kind kind, uint64_t value)
+static void add_span(struct flight *flight, const char *key, const char *before, int64_t ns)
+{
+	char text[AGE_MAX];
+
+	format_long_age(ns > 0 ? (uint64_t)ns : 0, text, sizeof(text));
+	flight_add_fact(flight, key, format("%s%s", before, text));
+}
+
+/* How long it is to the end of a wait; a time namespace has clocks of its own. */
+static void add_moment(struct flight *flight, int process, int clock, int64_t end_ns)
+{
+	struct stat ours, theirs;
+	struct timespec now;
+
+	if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME) ||
+	    clock_gettime(clock, &now))
+		return;
+	if (clock == CLOCK_REALTIME ||
+	    (!stat("/proc/self/ns/time", &ours) && !fstatat(process, "ns/time", &theirs, 0) &&
+	     ours.st_ino == theirs.st_ino))
+		add_span(flight, "timeout", "in ",
+			 end_ns - now.tv_sec * 1000000000LL - now.tv_nsec);
+}
+
+static void add_timeout(struct flight *flight, int process, enum argument_kind kind, uint64_t value)
 {
 	struct {
 		int64_t seconds, parts;
 	} span;
 	/* The programs of other ABIs have other structures. */
 	bool known = flight->thread.abi == ABI_X86_64 || flight->thread.abi == ABI_ARM64;
+	int clock = kind == ARGUMENT_UNTIL ? timeout_clock(&flight->thread) : -1;
+	int64_t ns;
 
-	if (kind == ARGUMENT_MS) {
-		flight_add_fact(flight, "timeout",
-				(int)value < 0 ? strdup("none") : format("%d ms", (int)value));
+	if (kind == ARGUMENT_MS ? (int)value < 0 : !value) {
+		flight_add_fact(flight, "timeout", strdup("none"));
 		return;
 	}
-	if (!value)
-		flight_add_fact(flight, "timeout", strdup("none"));
+	if (kind == ARGUMENT_MS) {
+		add_span(flight, "timeout", "after ", (int)value * 1000000LL);
+		return;
+	}
 	if (!known || memory_read(flight->thread.pid, value, &span, sizeof(span)) != sizeof(span))
 		return;
-	if (kind == ARGUMENT_UNTIL && timeout_is_moment(&flight->thread))
-		flight_add_fact(flight, "until",
-				format("%" PRId64 ".%09" PRId64 " s of its clock", span.seconds,
-				       span.parts));
+	/* A timeval has microseconds. */
+	if (kind == ARGUMENT_TIMEVAL)
+		span.parts *= 1000;
+	if (span.seconds < 0 || span.seconds > INT32_MAX * 2LL || span.parts < 0 ||
+	    span.parts >= 1000000000)
+		return;
+	ns = span.seconds * 1000000000 + span.parts;
+	if (clock < 0)
+		add_span(flight, "timeout", "after ", ns);
 	else
-		flight_add_fact(flight, "timeout",
-				format("%" PRId64 ".%0*" PRId64 " s", span.seconds,
-				       kind == ARGUMENT_TIMEVAL ? 6 : 9, span.parts));
+		add_moment(flight, process, clock, ns);
 }
 
 /* --- files -------------------------------------------------------------------------------------- */
@@ -138,18 +177,19 @@ static void want_other_end(struct flight *flight, int process, const char *fd_pa
 			   const char *link, struct wanted_ends *ends)
 {
 	struct wanted_end *end = &ends->items[ends->count];
-	struct stat st;
+	struct stat file, how;
 
-	if (fstatat(process, fd_path, &st, 0) || !S_ISFIFO(st.st_mode) ||
-	    ends->count == MAX_WANTED_ENDS || strlen(link) >= sizeof(end->link) ||
-	    fstatat(process, fd_path, &st, AT_SYMLINK_NOFOLLOW))
+	/* The link's mode tells how the file is open. */
+	if (ends->count == MAX_WANTED_ENDS || strlen(link) >= sizeof(end->link) ||
+	    fstatat(process, fd_path, &file, 0) || !S_ISFIFO(file.st_mode) ||
+	    fstatat(process, fd_path, &how, AT_SYMLINK_NOFOLLOW))
 		return;
-	/* The link may be read by whom the file may be read by, and so on. */
-	*end = (struct wanted_end){ .flight = flight,
-				    .mode = st.st_mode & S_IRUSR ? O_WRONLY : O_RDONLY };
+	how.st_mode &= S_IRUSR | S_IWUSR;
 	/* Open both ways, it is its own other end. */
-	if (st.st_mode & S_IRUSR && st.st_mode & S_IWUSR)
+	if (how.st_mode == (S_IRUSR | S_IWUSR))
 		return;
+	*end = (struct wanted_end){ .flight = flight,
+				    .mode = how.st_mode == S_IRUSR ? O_WRONLY : O_RDONLY };
 	memcpy(end->link, link, strlen(link) + 1);
 	ends->count++;
 }
@@ -244,6 +284,6 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 		else if (kinds[i] == ARGUMENT_ADDRESS)
 			add_address(flight, value, (uint32_t)thread->arguments[i + 1]);
 		else if (strchr("mtTv", kinds[i]))
-			add_timeout(flight, (enum argument_kind)kinds[i], value);
+			add_timeout(flight, process, (enum argument_kind)kinds[i], value);
 	}
 }

@@ -54,6 +54,7 @@ static void put_flight(struct json_writer *to, const struct flight *flight)
 	json_put_bytes(to, "thread", thread->comm, sizeof(thread->comm));
 	json_put_word(to, "state", flight->gone ? "ended" : states[thread->state]);
 	json_put_number(to, "threads", 1 + flight->others);
+	json_put_bool(to, "apart", flight->apart);
 	if (thread->state == LISTED_IN_CALL) {
 		json_put_bool(to, "ended_since", flight->gone || flight->moved);
 		put_call(to, flight);

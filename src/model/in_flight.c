@@ -71,13 +71,11 @@ static int by_age(const void *a, const void *b)
 	return compare_ages(&first->thread, &second->thread);
 }
 
-void in_flight_fold(struct in_flight *list)
+/* Keeps the first of each run of items that are the same. */
+static void fold_same(struct in_flight *list)
 {
 	size_t kept = 0;
 
-	if (!list->count)
-		return;
-	qsort(list->items, list->count, sizeof(*list->items), by_wait);
 	for (size_t i = 1; i < list->count; i++) {
 		struct flight *last = &list->items[kept];
 
@@ -87,6 +85,49 @@ void in_flight_fold(struct in_flight *list)
 			last->others++;
 	}
 	list->count = kept + 1;
+}
+
+static bool waits_alone(const struct flight *flight)
+{
+	const struct listed_thread *thread = &flight->thread;
+
+	return !flight->others && thread->state == LISTED_IN_CALL &&
+	       *call_arguments(thread->abi, thread->nr) == ARGUMENT_FUTEX;
+}
+
+/* Idle workers have a futex each: those that nobody shares are one item, too. */
+static void fold_alone(struct in_flight *list)
+{
+	struct flight *alone = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct flight flight = list->items[i];
+
+		if (!waits_alone(&flight)) {
+			list->items[kept++] = flight;
+		} else if (!alone || alone->thread.pid != flight.thread.pid ||
+			   alone->thread.abi != flight.thread.abi ||
+			   alone->thread.nr != flight.thread.nr) {
+			alone = &list->items[kept++];
+			*alone = flight;
+		} else {
+			if (compare_ages(&flight.thread, &alone->thread) < 0)
+				alone->thread = flight.thread;
+			alone->others++;
+			alone->apart = true;
+		}
+	}
+	list->count = kept;
+}
+
+void in_flight_fold(struct in_flight *list)
+{
+	if (!list->count)
+		return;
+	qsort(list->items, list->count, sizeof(*list->items), by_wait);
+	fold_same(list);
+	fold_alone(list);
 	qsort(list->items, list->count, sizeof(*list->items), by_age);
 }
 

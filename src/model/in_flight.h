@@ -19,6 +19,7 @@ struct flight_fact {
 struct flight {
 	struct listed_thread thread;
 	uint64_t others; /* threads that wait like it */
+	bool apart;      /* each of them for a futex of its own */
 
 	/* Looked up for those that are shown. */
 	char comm[16];    /* of the process */

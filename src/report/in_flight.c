@@ -103,8 +103,8 @@ static void print_flight(const struct in_flight *list, const struct flight *flig
 	else
 		fprintf(out, ": %s", states[flight->thread.state]);
 	if (flight->others)
-		fprintf(out, "; %" PRIu64 " thread%s like it", flight->others,
-			plural(flight->others));
+		fprintf(out, "; %" PRIu64 " thread%s like it%s", flight->others,
+			plural(flight->others), flight->apart ? ", each at another futex" : "");
 	if (flight->gone)
 		fputs("; the thread has ended since", out);
 	else if (flight->moved)
