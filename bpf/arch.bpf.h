@@ -124,6 +124,19 @@ static __always_inline u64 regs_arg2(struct pt_regs *regs)
 	return regs->dx;
 }
 
+/* Copies the six arguments as the ABI of the call passes them. */
+static __always_inline void regs_arguments(struct pt_regs *regs, u16 abi, u64 *to)
+{
+	bool compat = abi == ABI_I386;
+
+	to[0] = compat ? (u32)regs->bx : regs->di;
+	to[1] = compat ? (u32)regs->cx : regs->si;
+	to[2] = compat ? (u32)regs->dx : regs->dx;
+	to[3] = compat ? (u32)regs->si : regs->r10;
+	to[4] = compat ? (u32)regs->di : regs->r8;
+	to[5] = compat ? (u32)regs->bp : regs->r9;
+}
+
 /* CS of programs, and SS. */
 #define USER_CS_32 0x23
 #define USER_CS_64 0x33
@@ -243,6 +256,13 @@ static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 static __always_inline u64 regs_arg2(struct pt_regs *regs)
 {
 	return regs->regs[2];
+}
+
+static __always_inline void regs_arguments(struct pt_regs *regs, u16 abi, u64 *to)
+{
+	to[0] = regs_arg0(regs, abi);
+	for (int i = 1; i < CALL_ARGUMENTS; i++)
+		to[i] = abi == ABI_ARM ? (u32)regs->regs[i] : regs->regs[i];
 }
 
 static __always_inline bool regs_are_64_bit(struct pt_regs *regs)

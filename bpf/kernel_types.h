@@ -27,6 +27,7 @@ typedef __s64 s64;
 
 /* task_struct.__state has these in sleep. Stopped, traced and runnable tasks have neither. */
 #define TASK_SLEEPS        0x00000003
+#define TASK_STOPS  0x0000000c
 /* task_struct.jobctl has it in a task frozen by its cgroup, outside any call. */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
@@ -178,6 +179,7 @@ struct signal_struct {
 
 struct rq {
 	struct task_struct *curr;
+	u64 clock_task; /* as of its last event; it lacks interrupts and what a hypervisor took */
 };
 
 struct cfs_rq {
@@ -185,12 +187,14 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	u64 exec_start; /* by clock_task: last time its use of a CPU was booked, as when it fell asleep */
 	struct cfs_rq *cfs_rq; /* of the CPU that it is on or waits for, whatever its policy */
 };
 
 struct task_struct {
 	struct thread_info thread_info;
 	struct sched_entity se;
+	int on_rq;
 	struct signal_struct *signal;
 	struct sigpending pending; /* of this thread alone */
 	sigset_t blocked;

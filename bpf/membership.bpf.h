@@ -303,13 +303,18 @@ static __noinline bool task_in_exec(struct task_struct *task)
 	return nr == 0 || nr_is_of_interrupt(nr) || call_is_exec(abi, nr);
 }
 
-static __always_inline bool task_goes_to_sleep(struct task_struct *task)
+static __always_inline u64 task_state(struct task_struct *task)
 {
 	struct task_struct___before_5_14 *old = (void *)task;
 
 	if (bpf_core_field_exists(task->__state))
-		return task->__state & TASK_SLEEPS;
-	return BPF_CORE_READ(old, state) & TASK_SLEEPS;
+		return task->__state;
+	return BPF_CORE_READ(old, state);
+}
+
+static __always_inline bool task_goes_to_sleep(struct task_struct *task)
+{
+	return task_state(task) & TASK_SLEEPS;
 }
 
 static __always_inline bool task_sleeps(struct task_struct *task)

@@ -215,6 +215,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	clock_start(task, record, on_cpu, now);
 	record->share = record->own_share = share;
 	record->user_ns = 0;
+	record->slept_ns = flags == RECORD_OPEN_EARLY && early_nr >= 0 ? task_slept_ns(task) : 0;
 	record->nr = early_nr;
 	record->abi = early_abi;
 	record->flags = flags;

@@ -43,6 +43,22 @@ static __always_inline bool task_has_cpu(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, rq, curr) == task;
 }
 
+/*
+ * How long a task has slept at least; 0: not known. A task stays with its CPU until it is woken, and both
+ * times are of that CPU's clock, which never goes faster than time does.
+ */
+static __always_inline u64 task_slept_ns(struct task_struct *task)
+{
+	u64 since, now;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq) ||
+	    !bpf_core_field_exists(struct rq, clock_task) || task->on_cpu || task->on_rq)
+		return 0;
+	since = task->se.exec_start;
+	now = BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
+	return since && now > since ? now - since : 0;
+}
+
 /* 0 where the kernel does not know it. */
 static __always_inline u64 task_run_delay(struct task_struct *task)
 {

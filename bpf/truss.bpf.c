@@ -8,7 +8,7 @@
  *   rename, cgroup move       -> the same, and what a process is grouped by
  *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
  *   iter/task                 -> adopts the threads of processes that exist already; reads what
- *                                the kernel has booked for each
+ *                                the kernel has booked for each, and what call it is in
  *
  *   losses.bpf.h   every way to give up        slots.bpf.h     (task, system call) -> counters
  *   pool.bpf.h     array indices               overflow.bpf.h  tasks without a record
@@ -322,6 +322,64 @@ int read_usage(struct bpf_iter__task *ctx)
 	record = task_record_find(task);
 	if (record && record->task == (u64)task)
 		usage_copy(&record->usage, task);
+	return 0;
+}
+
+static __always_inline void listed_arguments(struct listed_thread *listed, struct task_struct *task)
+{
+	struct user_regs at;
+	struct pt_regs *regs;
+
+	if (no_task_pt_regs || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	at = regs_to_walk(regs);
+	regs_arguments(regs, listed->abi, listed->arguments);
+	listed->ip = at.ip;
+	listed->sp = at.sp;
+}
+
+/* Tells which call a thread is in; its registers hold still as long as it sleeps. */
+static __always_inline void listed_fill(struct listed_thread *listed, struct task_struct *task,
+					struct task_record *record)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	listed->is_exact = record->flags & RECORD_CALL_OPEN ? 1 : 0;
+	if (!listed->is_exact && !RECORD_IN_EARLY_CALL(record)) {
+		listed->state = LISTED_OUTSIDE;
+		if (task_state(task) & TASK_STOPS)
+			listed->state = LISTED_STOPPED;
+		else if (record->flags & RECORD_OPEN_EARLY || task->on_cpu)
+			listed->state = LISTED_AWAKE;
+		return;
+	}
+	listed->nr = record->nr;
+	listed->abi = record->abi;
+	listed->age_ns = listed->is_exact ? now - record->enter_ns
+					  : now - record->start_ns + record->slept_ns;
+	if (!task->on_cpu)
+		listed_arguments(listed, task);
+}
+
+/* Lists what each counted thread is doing. */
+SEC("iter/task")
+int list_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct listed_thread listed = {};
+	struct task_record *record;
+
+	if (!task || !task_may_count(task))
+		return 0;
+	record = task_record_find(task);
+	if (!record || record->task != (u64)task)
+		return 0;
+	listed.pid = record->pid;
+	listed.tid = record->tid;
+	comm_copy((struct comm_text *)listed.comm, task);
+	listed_fill(&listed, task, record);
+	bpf_seq_write(ctx->meta->seq, &listed, sizeof(listed));
 	return 0;
 }
 

@@ -111,6 +111,30 @@ enum record_flag {
  */
 #define CLOCK_STOPPED (1ULL << 63)
 
+/* What a thread does at the moment at which list_calls sees it. */
+enum listed_state {
+	LISTED_IN_CALL = 0, /* asleep in a call, or in one that began while it was counted */
+	LISTED_OUTSIDE = 1, /* in no system call */
+	LISTED_STOPPED = 2, /* by a signal or a tracer */
+	LISTED_AWAKE = 3,   /* on a CPU or waits for one: not known whether in a call */
+	NR_LISTED_STATE,
+};
+
+#define CALL_ARGUMENTS 6
+
+/* A counted thread as list_calls writes it. */
+struct listed_thread {
+	__u32 pid, tid; /* in the reader's pid namespace */
+	__u32 state;    /* enum listed_state; what follows is of a call */
+	__s32 nr;
+	__u32 abi;
+	__u32 is_exact; /* the age; else the call is at least that old */
+	__u64 age_ns;
+	__u64 arguments[CALL_ARGUMENTS]; /* all 0 where the kernel does not show them */
+	__u64 ip, sp;                    /* where the program called; 0: not shown */
+	char comm[16];                   /* of the thread */
+};
+
 /* Holds what the kernel has booked for a thread since it exists. */
 struct task_usage {
 	__u64 utime_ns, stime_ns; /* as sampled by its clock tick, unless it counts exactly */
@@ -174,7 +198,7 @@ struct task_record {
 
 	struct task_usage usage_at_start;
 	struct task_usage usage; /* as of the last reading, or of its end */
-	__u64 pad2;
+	__u64 slept_ns; /* at least, before start_ns, in the call that it was in then; 0: not known */
 
 	/* A native call has an ordinal, or 0: none yet. slot_of[0] is their number, the others are slots. */
 	__u8 ordinal_of[CALLS_INDEXED];

@@ -19,6 +19,25 @@ void format_age(uint64_t ns, char *buf, size_t size)
 		snprintf(buf, size, "%.3f s", (double)ns / 1e9);
 }
 
+void format_long_age(uint64_t ns, char *buf, size_t size)
+{
+	static const struct {
+		const char *name;
+		uint64_t seconds, below;
+	} units[] = { { "min", 60, 3600 }, { "h", 3600, 86400 }, { "d", 86400, UINT64_MAX } };
+	uint64_t seconds = ns / 1000000000, tenths;
+	size_t i = 0;
+
+	if (seconds < 60) {
+		format_age(ns, buf, size);
+		return;
+	}
+	while (seconds >= units[i].below)
+		i++;
+	tenths = seconds * 10 / units[i].seconds;
+	snprintf(buf, size, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[i].name);
+}
+
 struct scale_step {
 	uint64_t below_ns; /* for largest values below this */
 	struct time_scale scale;

@@ -66,6 +66,9 @@ static inline const char *plural(uint64_t count)
 /* Writes a duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
 void format_age(uint64_t ns, char *buf, size_t size);
 
+/* The same, but from a minute on in the unit that fits, rounded down: 12.3 min, 3.2 h, 4.1 d. */
+void format_long_age(uint64_t ns, char *buf, size_t size);
+
 /* Gives a whole column of times one unit: chosen from its largest value, named in its title. */
 struct time_scale {
 	const char *unit; /* "us" */

@@ -4,6 +4,8 @@
 #include "cmd/live_line.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
+#include "collect/in_flight.h"
+#include "json/documents.h"
 #include "model/diff.h"
 
 struct run {
@@ -172,6 +174,31 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 	return err;
 }
 
+/* Items of --in-flight that are shown. */
+#define IN_FLIGHT_SHOWN 20
+
+/* Answers --in-flight: attaches, looks once, and leaves. */
+static int look_in_flight(struct run *run, const struct options *o, struct diag *d)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+	FILE *out = run->output.stream;
+	int err = session_attach(&run->session, d);
+
+	if (!err)
+		err = collector_list_calls(run->session.collector, &list, d);
+	if (err)
+		return err;
+	/* Looking takes time, in which nobody is to pay for being counted. */
+	collector_free(steal_ptr(&run->session.collector));
+	in_flight_look(&list, o->in_flight_top ?: IN_FLIGHT_SHOWN);
+	err = o->report.format == FORMAT_JSON ? report_in_flight_json(&list, out)
+					      : report_in_flight(&list, out);
+	if (!err && fflush(out))
+		err = -errno;
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write the report: %s", strerror(-err))
+		   : 0;
+}
+
 static int count_run(const struct options *o, struct diag *d)
 {
 	struct run run __cleanup(run_done) = { 0 };
@@ -182,6 +209,8 @@ static int count_run(const struct options *o, struct diag *d)
 	run.output.is_series = o->interval_ns;
 	if (!err)
 		err = session_open(&run.session, d);
+	if (!err && o->in_flight)
+		return look_in_flight(&run, o, d) ?: STATUS_OK;
 	if (!err)
 		err = start(&run, o, d);
 	if (err)

@@ -43,6 +43,9 @@ const struct option_def option_defs[] = {
 	{ "as-user", 0, OPTION_TEXT, VERB_COUNT, TO(as_user),
 	  "run the command as this user, by default as the one who called sudo", .arg = "[=USER]" },
 
+	{ "in-flight", 0, OPTION_FLAG, VERB_COUNT, TO(in_flight),
+	  "only tell what each thread waits for now: call, file, peer, stack" },
+
 	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
 	  "only what happened since: a span, a time, boot, a saved snapshot",

@@ -53,6 +53,7 @@ static void collector_complete(struct options *o)
 	c->by_thread = o->report.table.keys & GROUP_TID;
 	c->split_by = group_split(o->report.table.keys);
 	c->calls = o->output.only;
+	c->lists_calls = o->in_flight;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
 
@@ -172,6 +173,31 @@ static int report_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+static int in_flight_check(const struct options *o, struct diag *d)
+{
+	enum report_format format = o->report.format;
+	const struct {
+		bool broken;
+		const char *sentence;
+	} rules[] = {
+		{ o->command,
+		  "looks at processes that are running: give -p, -n, -u, -g, -U or -a" },
+		{ o->duration_ns || o->interval_ns, "looks once and at once: leave -d and -i out" },
+		{ format != FORMAT_TRUSS && format != FORMAT_JSON,
+		  "has a form of its own, and --json: leave other forms and columns out" },
+		{ o->collector.stacks,
+		  "shows the kernel's stacks: leave --stacks and its files out" },
+		{ o->output.only || o->collector.slower_than_ns,
+		  "shows any call: leave -t and --slower-than out" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules) && o->in_flight; i++) {
+		if (rules[i].broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "--in-flight %s", rules[i].sentence);
+	}
+	return 0;
+}
+
 static int count_check(const struct options *o, struct diag *d)
 {
 	const struct collector_options *c = &o->collector;
@@ -195,7 +221,7 @@ static int count_check(const struct options *o, struct diag *d)
 	};
 	int err;
 
-	err = report_check(o, d);
+	err = in_flight_check(o, d) ?: report_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
 			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
@@ -265,6 +291,10 @@ int options_complete(struct options *o, struct diag *d)
 		o->targets.all = true;
 	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
 	r->table.waiting = o->output.waiting;
+	if (o->in_flight) {
+		o->in_flight_top = r->table.top;
+		r->table.top = 0;
+	}
 	/* Where stacks are shown, --top limits them and not the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;

@@ -105,6 +105,8 @@ struct options {
 	/* Verbs that count. */
 	bool count;          /* -c */
 	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
+	bool in_flight;
+	size_t in_flight_top; /* 0: the default */
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */

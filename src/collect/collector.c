@@ -141,6 +141,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 			skel->rodata->selects_user = true;
 	}
 	skel->rodata->slower_than_ns = options->slower_than_ns;
+	bpf_program__set_autoload(skel->progs.list_calls, options->lists_calls);
 	collector_configure_stacks(c, options);
 }
 

@@ -241,7 +241,7 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 			above(record_cpu_clock(record, now_ns), record->mark_cpu_ns));
 	} else {
 		row.in_flight_early = 1;
-		row.oldest_start_ns = record->start_ns;
+		row.oldest_start_ns = above(record->start_ns, record->slept_ns);
 	}
 	odd_values_apply(c->odd, record->own_share, &row);
 	return builder_add_row(builder, &row);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "model/in_flight.h"
 #include "model/rates.h"
 
 int report_json(const struct snapshot *snapshot, FILE *out);
@@ -19,6 +20,9 @@ int report_json_read(const char *text, size_t size, struct snapshot **ret,
 
 /* The first limit lines (0: all) of `bpftruss top`. */
 int report_rates_json(const struct rates *rates, size_t limit, FILE *out);
+
+/* What the first shown items of --in-flight are. */
+int report_in_flight_json(const struct in_flight *list, FILE *out);
 
 /* The object of report_json() is in each step: bpftruss-history(8). */
 int report_timeline_json(const struct timeline *timeline, FILE *out);

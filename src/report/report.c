@@ -394,30 +394,73 @@ void print_user_time(const struct snapshot *snapshot, FILE *out)
 		fputs("user time includes most calls that -t leaves out\n", out);
 }
 
-int report_trust(const struct snapshot *snapshot, bool color, FILE *out)
+/* More kinds of calls in flight are not named. */
+#define IN_FLIGHT_NAMED 5
+
+/* The longest wait first; what is as old, in the order of the table. */
+static int compare_flights(const void *a, const void *b)
+{
+	const struct row *first = &(*(const struct group *const *)a)->sum;
+	const struct row *second = &(*(const struct group *const *)b)->sum;
+
+	if (first->oldest_start_ns != second->oldest_start_ns)
+		return compare_u64(first->oldest_start_ns, second->oldest_start_ns);
+	return (first > second) - (first < second);
+}
+
+static void print_flight(const struct snapshot *snapshot, const struct row *row, FILE *out)
+{
+	char label[ROW_LABEL_MAX], age[AGE_MAX];
+
+	row_label(row, label, sizeof(label));
+	format_long_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
+	/* A call begun before counting is at least that old. */
+	fprintf(out, "%s %" PRIu64 " (%s%s%s)", label, row->in_flight,
+		row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "", age);
+}
+
+static int print_in_flight(const struct snapshot *snapshot, FILE *out)
 {
 	struct group_list list __cleanup(group_list_done) = { 0 };
-	const char *separator = "in flight: ";
-	char label[ROW_LABEL_MAX], age[AGE_MAX];
+	const struct group **flights __cleanup(freep) = NULL;
+	uint64_t left_out = 0;
+	size_t count = 0;
 
 	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
 		return -ENOMEM;
-	print_exactness(snapshot, color, out);
+	flights = calloc(list.nr_groups + 1, sizeof(struct group *));
+	if (!flights)
+		return -ENOMEM;
 	for (size_t i = 0; i < list.nr_groups; i++) {
-		const struct row *row = &list.groups[i].sum;
-
-		if (!row->in_flight)
-			continue;
-		row_label(row, label, sizeof(label));
-		format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
-		/* A call begun before counting is at least that old. */
-		fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
-			row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "",
-			age);
-		separator = ", ";
+		if (list.groups[i].sum.in_flight)
+			flights[count++] = &list.groups[i];
 	}
-	if (*separator == ',')
+	qsort(flights, count, sizeof(struct group *), compare_flights);
+	for (size_t i = 0; i < count; i++) {
+		if (i >= IN_FLIGHT_NAMED) {
+			left_out += flights[i]->sum.in_flight;
+			continue;
+		}
+		fputs(i ? ", " : "in flight: ", out);
+		print_flight(snapshot, &flights[i]->sum, out);
+	}
+	if (left_out)
+		fprintf(out, " and %zu more kind%s, %" PRIu64 " call%s", count - IN_FLIGHT_NAMED,
+			plural(count - IN_FLIGHT_NAMED), left_out, plural(left_out));
+	if (count)
 		fputc('\n', out);
+	return 0;
+}
+
+int report_trust(const struct snapshot *snapshot, bool color, FILE *out)
+{
+	char age[AGE_MAX];
+	int err;
+
+	print_exactness(snapshot, color, out);
+	err = print_in_flight(snapshot, out);
+	if (err)
+		return err;
 	if (snapshot->slower_than_ns) {
 		format_age(snapshot->slower_than_ns, age, sizeof(age));
 		fprintf(out, "only calls that took at least %s\n", age);

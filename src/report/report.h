@@ -173,6 +173,13 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 int report_timeline_csv(const struct timeline *timeline, const struct report_options *options,
 			FILE *out);
 
+/* --- calls in flight ----------------------------------------------------------------------------- */
+
+struct in_flight;
+
+/* What the threads of a list do, those that were looked up in full; the others are counted. */
+int report_in_flight(const struct in_flight *list, FILE *out);
+
 /* --- comparisons -------------------------------------------------------------------------------- */
 
 /* A snapshot, and what the user called it: a baseline, a file, a span, now. Untrusted, borrowed. */

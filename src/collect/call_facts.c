@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads what the arguments of a call stand for: files and their locks, texts, timeouts, children. */
+#include "collect/call_facts.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "syscalls/arguments.h"
+#include "syscalls/names.h"
+
+/* Copies memory of a process without stopping it; returns how much was there. */
+static size_t memory_read(uint32_t pid, uint64_t address, void *to, size_t size)
+{
+	struct iovec local = { to, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size }; /* NOLINT */
+	ssize_t got = address ? process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) : 0;
+
+	return got > 0 ? (size_t)got : 0;
+}
+
+static char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *format(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	return length < 0 ? NULL : text;
+}
+
+/* Reads page by page: what follows the path may not be there. */
+static void add_path(struct flight *flight, uint64_t address)
+{
+	char text[PATH_MAX + 1];
+	size_t size = 0, got = 1;
+
+	while (got && size < PATH_MAX && !memchr(text, 0, size)) {
+		got = min_u64(PATH_MAX - size, 4096 - ((address + size) & 4095));
+		got = memory_read(flight->thread.pid, address + size, text + size, got);
+		size += got;
+	}
+	text[size] = 0;
+	if (size)
+		flight_add_fact(flight, "path", strdup(text));
+}
+
+/* The clock by which a wait ends at a moment; -1: it ends after a span. */
+static int timeout_clock(const struct listed_thread *thread)
+{
+	const char *name = syscall_find_name(thread->abi, thread->nr);
+	uint64_t flags = thread->arguments[1];
+
+	if (!strcmp(name, "clock_nanosleep"))
+		return flags & TIMER_ABSTIME ? (int)thread->arguments[0] : -1;
+	if (strcmp(name, "futex"))
+		return CLOCK_REALTIME;
+	if ((flags & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		return -1;
+	return flags & FUTEX_CLOCK_REALTIME || (flags & FUTEX_CMD_MASK) == FUTEX_LOCK_PI
+		       ? CLOCK_REALTIME
+		       : CLOCK_MONOTONIC;
+}
+
+static void add_span(struct flight *flight, const char *key, const char *before, int64_t ns)
+{
+	char text[AGE_MAX];
+
+	format_long_age(ns > 0 ? (uint64_t)ns : 0, text, sizeof(text));
+	flight_add_fact(flight, key, format("%s%s", before, text));
+}
+
+/* How long it is to the end of a wait; a time namespace has clocks of its own. */
+static void add_moment(struct flight *flight, int process, int clock, int64_t end_ns)
+{
+	struct stat ours, theirs;
+	struct timespec now;
+
+	if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME) ||
+	    clock_gettime(clock, &now))
+		return;
+	if (clock == CLOCK_REALTIME ||
+	    (!stat("/proc/self/ns/time", &ours) && !fstatat(process, "ns/time", &theirs, 0) &&
+	     ours.st_ino == theirs.st_ino))
+		add_span(flight, "timeout", "in ",
+			 end_ns - now.tv_sec * 1000000000LL - now.tv_nsec);
+}
+
+static void add_timeout(struct flight *flight, int process, enum argument_kind kind, uint64_t value)
+{
+	struct {
+		int64_t seconds, parts;
+	} span;
+	/* The programs of other ABIs have other structures. */
+	bool known = flight->thread.abi == ABI_X86_64 || flight->thread.abi == ABI_ARM64;
+	int clock = kind == ARGUMENT_UNTIL ? timeout_clock(&flight->thread) : -1;
+	int64_t ns;
+
+	if (kind == ARGUMENT_MS ? (int)value < 0 : !value) {
+		flight_add_fact(flight, "timeout", strdup("none"));
+		return;
+	}
+	if (kind == ARGUMENT_MS) {
+		add_span(flight, "timeout", "after ", (int)value * 1000000LL);
+		return;
+	}
+	if (!known || memory_read(flight->thread.pid, value, &span, sizeof(span)) != sizeof(span))
+		return;
+	/* A timeval has microseconds. */
+	if (kind == ARGUMENT_TIMEVAL)
+		span.parts *= 1000;
+	if (span.seconds < 0 || span.seconds > INT32_MAX * 2LL || span.parts < 0 ||
+	    span.parts >= 1000000000)
+		return;
+	ns = span.seconds * 1000000000 + span.parts;
+	if (clock < 0)
+		add_span(flight, "timeout", "after ", ns);
+	else
+		add_moment(flight, process, clock, ns);
+}
+
+/* --- files -------------------------------------------------------------------------------------- */
+
+/* Adds who holds locks on a file; /proc/locks knows it by device and inode. */
+static void add_locks(struct flight *flight, int process, const char *fd_path)
+{
+	FILE *locks __cleanup(fclosep) = fopen("/proc/locks", "re");
+	char line[256], kind[16], access[16], who[64];
+	unsigned int major, minor;
+	unsigned long inode;
+	struct stat st;
+	int pid;
+
+	if (!locks || fstatat(process, fd_path, &st, 0))
+		return;
+	while (fgets(line, sizeof(line), locks)) {
+		/* Those that wait have an arrow there. */
+		if (sscanf(line, "%*d: %15s %*s %15s %d %x:%x:%lu", kind, access, &pid, &major,
+			   &minor, &inode) != 6)
+			continue;
+		if (inode != st.st_ino || major != major(st.st_dev) || minor != minor(st.st_dev))
+			continue;
+		if (pid > 0)
+			process_describe((uint32_t)pid, who, sizeof(who));
+		else
+			snprintf(who, sizeof(who), "an open file without a process");
+		flight_add_fact(flight, "lock_held_by", format("%s: %s, %s", who, kind, access));
+	}
+}
+
+/* An epoll instance lists what it watches. */
+static void add_watched(struct flight *flight, int process, int fd)
+{
+	char path[64], line[256];
+	FILE *info __cleanup(fclosep) = NULL;
+	size_t count = 0;
+
+	snprintf(path, sizeof(path), "fdinfo/%d", fd);
+	info = process_file(process, path);
+	while (info && fgets(line, sizeof(line), info))
+		count += !strncmp(line, "tfd:", 4);
+	if (info)
+		flight_add_fact(flight, "watches", format("%zu file%s", count, plural(count)));
+}
+
+/* Whoever may end the wait for a pipe has it open the other way. */
+static void want_other_end(struct flight *flight, int process, const char *fd_path,
+			   const char *link, struct wanted_ends *ends)
+{
+	struct wanted_end *end = &ends->items[ends->count];
+	struct stat file, how;
+
+	/* The link's mode tells how the file is open. */
+	if (ends->count == MAX_WANTED_ENDS || strlen(link) >= sizeof(end->link) ||
+	    fstatat(process, fd_path, &file, 0) || !S_ISFIFO(file.st_mode) ||
+	    fstatat(process, fd_path, &how, AT_SYMLINK_NOFOLLOW))
+		return;
+	how.st_mode &= S_IRUSR | S_IWUSR;
+	/* Open both ways, it is its own other end. */
+	if (how.st_mode == (S_IRUSR | S_IWUSR))
+		return;
+	*end = (struct wanted_end){ .flight = flight,
+				    .mode = how.st_mode == S_IRUSR ? O_WRONLY : O_RDONLY };
+	memcpy(end->link, link, strlen(link) + 1);
+	ends->count++;
+}
+
+static void add_file(struct flight *flight, int process, int fd, struct wanted_ends *ends)
+{
+	const char *name = syscall_find_name(flight->thread.abi, flight->thread.nr) ?: "";
+	char path[64], link[PATH_MAX];
+	unsigned long inode;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "fd/%d", fd);
+	length = readlinkat(process, path, link, sizeof(link) - 1);
+	if (length < 0) {
+		if (errno == ENOENT)
+			flight_add_fact(flight, "file", format("none has the number %d", fd));
+		return;
+	}
+	link[length] = 0;
+	flight_add_fact(flight, "file", format("%d: %s", fd, link));
+	if (sscanf(link, "socket:[%lu]", &inode) == 1)
+		socket_facts_add(flight, process, fd, inode, ends);
+	else if (!strcmp(link, "anon_inode:[eventpoll]"))
+		add_watched(flight, process, fd);
+	else
+		want_other_end(flight, process, path, link, ends);
+	if (!strcmp(name, "flock") || !strcmp(name, "fcntl") || !strcmp(name, "fcntl64"))
+		add_locks(flight, process, path);
+}
+
+/* --- others ------------------------------------------------------------------------------------- */
+
+#define CHILDREN_NAMED 3
+
+/* The children of the thread that waits, or of a certain pid. */
+static void add_children(struct flight *flight, int process, int pid)
+{
+	char path[64], who[64], *text = NULL;
+	FILE *file __cleanup(fclosep) = NULL;
+	size_t size = 0, count = 0;
+	FILE *out;
+	uint32_t child;
+
+	if (pid > 0) {
+		process_describe((uint32_t)pid, who, sizeof(who));
+		flight_add_fact(flight, "child", strdup(who));
+		return;
+	}
+	snprintf(path, sizeof(path), "task/%u/children", flight->thread.tid);
+	file = process_file(process, path);
+	out = file ? open_memstream(&text, &size) : NULL;
+	while (out && fscanf(file, "%u", &child) == 1) {
+		if (count++ >= CHILDREN_NAMED)
+			continue;
+		process_describe(child, who, sizeof(who));
+		fprintf(out, "%s%s", count == 1 ? "" : ", ", who);
+	}
+	if (out && count > CHILDREN_NAMED)
+		fprintf(out, " and %zu more", count - CHILDREN_NAMED);
+	if (out)
+		fclose(out);
+	if (size)
+		flight_add_fact(flight, "any_child", text);
+	else
+		free(text);
+}
+
+static void add_address(struct flight *flight, uint64_t address, uint64_t size)
+{
+	char bytes[128] = "";
+	size_t got = memory_read(flight->thread.pid, address, bytes, min_u64(size, 128));
+
+	if (got)
+		flight_add_fact(flight, "to", socket_address_text(bytes, got));
+}
+
+void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends)
+{
+	const struct listed_thread *thread = &flight->thread;
+	const char *kinds = call_arguments(thread->abi, thread->nr);
+
+	/* A kernel that shows no arguments has no stack pointer, either. */
+	for (size_t i = 0; kinds[i] && thread->sp; i++) {
+		uint64_t value = thread->arguments[i];
+
+		if (kinds[i] == ARGUMENT_FD)
+			add_file(flight, process, (int)value, ends);
+		else if (kinds[i] == ARGUMENT_PATH)
+			add_path(flight, value);
+		else if (kinds[i] == ARGUMENT_CHILD)
+			add_children(flight, process, (int)value);
+		else if (kinds[i] == ARGUMENT_ADDRESS)
+			add_address(flight, value, (uint32_t)thread->arguments[i + 1]);
+		else if (strchr("mtTv", kinds[i]))
+			add_timeout(flight, process, (enum argument_kind)kinds[i], value);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds out what a call waits for, each file of it from another source; private to in_flight.c. */
+#pragma once
+
+#include "base/process.h"
+#include "model/in_flight.h"
+
+/* A file whose other end somebody has open. */
+struct wanted_end {
+	struct flight *flight; /* borrowed */
+	char link[128];        /* as /proc/PID/fd shows that end */
+	int mode;              /* O_RDONLY or O_WRONLY: only those that can do that; -1: all */
+	uint32_t pid;          /* whose end we know: not to be told, if all are wanted */
+	unsigned int found;
+	char text[128]; /* who has it */
+};
+
+#define MAX_WANTED_ENDS 64
+
+struct wanted_ends {
+	struct wanted_end items[MAX_WANTED_ENDS]; /* no others are looked for */
+	size_t count;
+};
+
+/* Adds what the arguments of a call say. process: /proc/PID, a descriptor. */
+void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends);
+
+/* Adds the addresses of a socket, by its inode. */
+void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
+		      struct wanted_ends *ends);
+
+/* Spells a struct sockaddr of so many bytes; owned by the caller, NULL: it makes no sense. */
+char *socket_address_text(const void *address, size_t size);
+
+/* Writes "1234 (name)"; the name is untrusted bytes. */
+void process_describe(uint32_t pid, char *buf, size_t size);
+
+/* Looks through the open files of all processes once, for a second at most, and adds who was found. */
+void wanted_ends_find(struct wanted_ends *ends);

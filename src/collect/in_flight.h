@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What counted threads are doing right now, and what their calls wait for, as the kernel and /proc say. */
+#pragma once
+
+#include "collect/collector.h"
+#include "model/in_flight.h"
+
+/*
+ * Lists all counted threads, folded and sorted; in_flight_done() is due in any case. The collector was
+ * opened with options.lists_calls. 0, or -errno with d filled.
+ */
+int collector_list_calls(const struct collector *collector, struct in_flight *ret, struct diag *d);
+
+/*
+ * Looks up what the first of them wait for, without stopping them. What cannot be read is left out; a
+ * thread that has gone on is marked.
+ */
+void in_flight_look(struct in_flight *list, size_t top);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds the addresses of a socket by its inode. Those of the internet are read from /proc/PID/net, which is
+ * that of the process's network namespace. A unix socket and its peer the kernel is asked for, in
+ * that namespace: names in /proc/net/unix may hold line ends.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
+
+#include "base/text.h"
+#include "collect/call_facts.h"
+
+/* A path, or an abstract name, which begins with a NUL: shown with "@", as ss(8) does. */
+static char *unix_name_text(const char *name, size_t size)
+{
+	char *text = NULL;
+
+	if (!size)
+		return NULL;
+	if (asprintf(&text, "%s%.*s", *name ? "" : "@", (int)size - !*name, name + !*name) < 0)
+		return NULL;
+	return text;
+}
+
+char *socket_address_text(const void *address, size_t size)
+{
+	const struct sockaddr_in *in = address;
+	const struct sockaddr_in6 *in6 = address;
+	const struct sockaddr_un *un = address;
+	char buf[INET6_ADDRSTRLEN], *text = NULL;
+	int length = -1;
+
+	if (size >= sizeof(*in) && in->sin_family == AF_INET)
+		length = asprintf(&text, "%s:%u",
+				  inet_ntop(AF_INET, &in->sin_addr, buf, sizeof(buf)),
+				  ntohs(in->sin_port));
+	else if (size >= sizeof(*in6) && in6->sin6_family == AF_INET6)
+		length = asprintf(&text, "[%s]:%u",
+				  inet_ntop(AF_INET6, &in6->sin6_addr, buf, sizeof(buf)),
+				  ntohs(in6->sin6_port));
+	else if (size > sizeof(un->sun_family) && un->sun_family == AF_UNIX)
+		return unix_name_text(un->sun_path, size - sizeof(un->sun_family));
+	return length < 0 ? NULL : text;
+}
+
+/* --- internet ----------------------------------------------------------------------------------- */
+
+static const char *const tcp_states[] = { "",           "ESTABLISHED", "SYN_SENT",  "SYN_RECV",
+					  "FIN_WAIT1",  "FIN_WAIT2",   "TIME_WAIT", "CLOSE",
+					  "CLOSE_WAIT", "LAST_ACK",    "LISTEN",    "CLOSING" };
+
+/* Each word of an address is printed in the byte order of the host. */
+static void hex_address(const char *hex, unsigned int port, char *buf, size_t size)
+{
+	uint32_t words[4] = { 0 };
+	char text[INET6_ADDRSTRLEN];
+	bool is_v6 = strlen(hex) == 32;
+
+	for (size_t i = 0; i < (is_v6 ? 4 : 1); i++)
+		sscanf(hex + i * 8, "%8" SCNx32, &words[i]);
+	inet_ntop(is_v6 ? AF_INET6 : AF_INET, words, text, sizeof(text));
+	snprintf(buf, size, is_v6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+{
+	char line[512], path[32], ours[33], theirs[33], local[64], peer[64], *text;
+	unsigned int local_port, peer_port, state;
+	FILE *file __cleanup(fclosep) = NULL;
+	uint64_t found;
+
+	snprintf(path, sizeof(path), "net/%s", table);
+	file = process_file(process, path);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line,
+			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*d "
+			   "%" SCNu64,
+			   ours, &local_port, theirs, &peer_port, &state, &found) != 6 ||
+		    found != inode)
+			continue;
+		hex_address(ours, local_port, local, sizeof(local));
+		hex_address(theirs, peer_port, peer, sizeof(peer));
+		if (asprintf(&text, "%s -> %s (%s%s%s)", local, peer_port ? peer : "*", table,
+			     *table == 't' ? " " : "",
+			     *table == 't' && state < ARRAY_SIZE(tcp_states) ? tcp_states[state]
+									     : "") >= 0)
+			flight_add_fact(flight, "socket", text);
+		return;
+	}
+}
+
+/* --- unix --------------------------------------------------------------------------------------- */
+
+/* Opens a socket to the kernel in the network namespace of a process. */
+static int diag_open(int process)
+{
+	int ours __cleanup(closep) = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	int theirs __cleanup(closep) = openat(process, "ns/net", O_RDONLY | O_CLOEXEC);
+	struct stat a, b;
+	bool moved;
+	int fd;
+
+	if (ours < 0 || theirs < 0 || fstat(ours, &a) || fstat(theirs, &b))
+		return -1;
+	moved = a.st_ino != b.st_ino;
+	if (moved && setns(theirs, CLONE_NEWNET))
+		return -1;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (moved && setns(ours, CLONE_NEWNET)) {
+		closep(&fd);
+		return -1;
+	}
+	return fd;
+}
+
+struct unix_socket {
+	char *name;    /* owned; NULL: none */
+	uint32_t peer; /* inode; 0: none */
+};
+
+static bool unix_find(int diag, uint32_t inode, struct unix_socket *ret)
+{
+	struct {
+		struct nlmsghdr header;
+		struct unix_diag_req body;
+	} request = { { sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0 },
+		      { .sdiag_family = AF_UNIX,
+			.udiag_states = UINT32_MAX,
+			.udiag_ino = inode,
+			.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
+			.udiag_cookie = { UINT32_MAX, UINT32_MAX } } };
+	char answer[8192] __attribute__((aligned(8)));
+	const struct nlmsghdr *header = (const void *)answer;
+	const size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct unix_diag_msg));
+	ssize_t got = -1;
+
+	if (send(diag, &request, sizeof(request), 0) == sizeof(request))
+		got = recv(diag, answer, sizeof(answer), 0);
+	if (got < (ssize_t)start || header->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return false;
+	*ret = (struct unix_socket){ 0 };
+	for (size_t at = start; at + sizeof(struct nlattr) <= (size_t)got;) {
+		const struct nlattr *part = (const void *)(answer + at);
+		const char *value = answer + at + NLA_HDRLEN;
+
+		if (part->nla_len < NLA_HDRLEN || at + part->nla_len > (size_t)got)
+			break;
+		if (part->nla_type == UNIX_DIAG_NAME && !ret->name)
+			ret->name = unix_name_text(value, part->nla_len - NLA_HDRLEN);
+		if (part->nla_type == UNIX_DIAG_PEER && part->nla_len >= NLA_HDRLEN + 4)
+			memcpy(&ret->peer, value, 4);
+		at += NLA_ALIGN(part->nla_len);
+	}
+	return true;
+}
+
+static void add_unix(struct flight *flight, int process, uint32_t inode, struct wanted_ends *ends)
+{
+	int diag __cleanup(closep) = diag_open(process);
+	struct wanted_end *end = &ends->items[ends->count];
+	struct unix_socket own, peer;
+
+	if (diag < 0 || !unix_find(diag, inode, &own))
+		return;
+	flight_add_fact(flight, "socket", own.name ?: strdup("unix, without a name"));
+	if (!own.peer)
+		return;
+	if (unix_find(diag, own.peer, &peer))
+		flight_add_fact(flight, "peer", peer.name);
+	if (ends->count == MAX_WANTED_ENDS)
+		return;
+	*end = (struct wanted_end){ .flight = flight, .mode = -1 };
+	snprintf(end->link, sizeof(end->link), "socket:[%u]", own.peer);
+	ends->count++;
+}
+
+void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
+		      struct wanted_ends *ends)
+{
+	static const char *const protocols[][2] = {
+		{ "TCP", "tcp" },    { "TCPv6", "tcp6" },       { "UDP", "udp" },
+		{ "UDPv6", "udp6" }, { "UDP-Lite", "udplite" }, { "RAW", "raw" },
+		{ "RAWv6", "raw6" },
+	};
+	char path[64], protocol[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", flight->thread.pid, fd);
+	if (getxattr(path, "system.sockprotoname", protocol, sizeof(protocol) - 1) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+		if (!strcmp(protocols[i][0], protocol)) {
+			add_inet(flight, process, protocols[i][1], inode);
+			return;
+		}
+	}
+	if (!strncmp(protocol, "UNIX", 4))
+		add_unix(flight, process, (uint32_t)inode, ends);
+	else
+		flight_add_fact(flight, "socket", strdup(protocol));
+}

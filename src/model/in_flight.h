@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What threads do at one moment: the answer of --in-flight. Threads of one process that wait for the
+ * same are one item, shown by the one that has waited longest.
+ */
+#pragma once
+
+#include "base/mem.h"
+#include "bpftruss/abi.h"
+
+/* Something that was found out about a call; the value is untrusted bytes. */
+struct flight_fact {
+	const char *key; /* a word of ours: file, peer, timeout, … */
+	char *value;     /* owned */
+};
+
+#define MAX_FLIGHT_FACTS 12
+
+struct flight {
+	struct listed_thread thread;
+	uint64_t others; /* threads that wait like it */
+	bool apart;      /* each of them for a futex of its own */
+
+	/* Looked up for those that are shown. */
+	char comm[16];    /* of the process */
+	bool gone, moved; /* the thread has ended since; it is not in that call any more */
+	char *kernel;     /* owned: functions, innermost first, a line each; NULL: not shown */
+	char wchan[64];   /* the one in which it sleeps; "": not known */
+	char *module;     /* owned: the file of the code that called; NULL: not known */
+	uint64_t offset;  /* of the address behind the call, in that file */
+	struct flight_fact facts[MAX_FLIGHT_FACTS];
+	size_t nr_facts;
+};
+
+struct in_flight {
+	int64_t real_ns;      /* CLOCK_REALTIME of the look */
+	struct flight *items; /* owned */
+	size_t count;
+	size_t shown;     /* the first of them were looked up */
+	uint64_t threads; /* all */
+};
+
+void in_flight_done(struct in_flight *list);
+
+/* Adds a thread. 0 or -ENOMEM. */
+int in_flight_add(struct in_flight *list, const struct listed_thread *thread);
+
+/*
+ * Puts threads together that wait alike, and sorts: the longest wait first; those in no call, of
+ * which no age is known, last.
+ */
+void in_flight_fold(struct in_flight *list);
+
+/* Takes a value over, NULL or not. What is beyond MAX_FLIGHT_FACTS is dropped: no call has more. */
+void flight_add_fact(struct flight *flight, const char *key, char *value);
+
+/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read. */
+#define FLIGHT_ARGUMENTS_MAX 160
+void flight_arguments(const struct flight *flight, char *buf, size_t size);
