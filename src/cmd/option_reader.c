@@ -492,12 +492,24 @@ void options_print_help(const struct verb *verb)
 	}
 }
 
-static void print_words(const struct option_def *def)
+/* Whether a verb of the daemon's can tell rows of this key apart. */
+static bool verb_has_key(const struct verb *verb, const char *word)
+{
+	struct diag d = { 0 };
+	unsigned int keys;
+
+	return !(verb->bit & VERBS_OF_KEPT) || group_keys_parse("by", word, &keys, &d) ||
+	       !(keys & KEYS_NOT_KEPT);
+}
+
+static void print_words(const struct option_def *def, const struct verb *verb)
 {
 	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
 
-	for (size_t i = 0; i < def->nr_words; i++)
-		printf(" %s", def->words[i]);
+	for (size_t i = 0; i < def->nr_words; i++) {
+		if (def->kind != OPTION_KEYS || verb_has_key(verb, def->words[i]))
+			printf(" %s", def->words[i]);
+	}
 	for (size_t i = 0; columns && column_at(i); i++)
 		printf(" %s", column_at(i)->name);
 	if (def->kind != OPTION_CALLS)
@@ -533,7 +545,7 @@ void options_print_completion(const struct verb *verb)
 		if (def->letter)
 			printf(" -%c", def->letter);
 		printf("\t%s\t%.*s\t", option_hint(def), (int)strcspn(def->help, "\n"), def->help);
-		print_words(def);
+		print_words(def, verb);
 		putchar('\n');
 	}
 }

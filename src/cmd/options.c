@@ -244,8 +244,7 @@ static const char *verb_lacks(const struct options *o)
 		bool is_broken;
 		const char *sentence;
 	} rules[] = {
-		{ verb & (VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE) &&
-			  keys & (GROUP_TID | GROUP_SPLITS),
+		{ verb & VERBS_OF_KEPT && keys & KEYS_NOT_KEPT,
 		  "--by: the daemon keeps neither threads, nor arguments, nor CPUs; bpftruss -c "
 		  "counts by these" },
 		{ verb == VERB_HISTORY && keys & GROUP_PID,

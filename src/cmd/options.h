@@ -35,9 +35,13 @@ enum verb_bit {
 	VERB_COMPARE = 1 << 8,
 	VERB_REPORT = 1 << 9,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
+	/* These report what a daemon keeps: it does not tell KEYS_NOT_KEPT apart. */
+	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
 	/* These take words that are no options; those of the truss face are a command to run. */
 	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE | VERB_REPORT,
 };
+
+#define KEYS_NOT_KEPT (GROUP_TID | GROUP_SPLITS)
 
 struct options;
 

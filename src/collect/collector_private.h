@@ -87,6 +87,7 @@ struct reading {
 	struct builder *builder; /* where rows and processes go; borrowed */
 	uint64_t now_ns;         /* CLOCK_MONOTONIC to which running tasks are read */
 	uint64_t torn_rows;
+	uint32_t waits; /* for rows that were being written */
 	uint64_t threads_unknown;
 };
 

@@ -7,12 +7,18 @@
 #include "base/text.h"
 #include "collect/collector_private.h"
 
+#include <time.h>
+
 /*
  * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some
  * milliseconds at most.
  */
 #define READ_TRIES 1000
 #define SLOT_TRIES 20
+/* After some tries, the CPU that writes may be stopped by its host. The waits of a reading are bounded. */
+#define TRIES_WITHOUT_WAIT 3
+#define WAIT_NS 200000
+#define WAITS_MAX 100
 
 /* How often a call may end while its row is read. */
 #define OPEN_TRIES 4
@@ -199,6 +205,10 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	for (int i = 0; i < SLOT_TRIES && err == -EAGAIN; i++) {
 		if (i)
 			row_done(row);
+		if (i >= TRIES_WITHOUT_WAIT && reading->waits < WAITS_MAX) {
+			nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
+			reading->waits++;
+		}
 		err = slot_read_once(c, record, index, &copy, row);
 	}
 	if (err && err != -EAGAIN)

@@ -248,7 +248,7 @@ def in_terminal(live, columns, *options):
         text += os.read(master, 65536)
     os.close(master)
     os.close(slave)
-    return text.decode().replace("\r", "")
+    return re.sub(r"\x1b\[\d*m|\r", "", text.decode())
 
 
 def test_the_wide_table_widens_with_the_terminal(live):

@@ -23,7 +23,7 @@ TIMES = ("wall_ns", "cpu_ns", "runq_ns", "sleep_ns")
 
 # A CPU that the host takes away stands still between reading a clock, or beginning a record, and storing
 # it, while an interval of some milliseconds ends.
-OF_A_BUSY_HOST = {"time_clamped", "late_threads"}
+OF_A_BUSY_HOST = {"time_clamped", "late_threads", "torn_reads"}
 
 
 def reports(bpftruss, **how):

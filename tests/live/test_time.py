@@ -310,7 +310,7 @@ def test_the_wide_table_splits_the_time_of_all_threads(live):
     )
     whole, *parts = map(float, found.groups())
     assert abs(sum(parts) - whole) < 0.005 and whole > 10
-    counts = r"^faults \d+ minor, \d+ major\ncontext switches \d+ voluntary, \d+ involuntary$"
+    counts = r"^faults \d+ minor, \d+ major; context switches \d+ voluntary, \d+ involuntary$"
     assert re.search(counts, text, re.M)
 
 
