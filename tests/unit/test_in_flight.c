@@ -4,6 +4,7 @@
 
 #include "json/documents.h"
 #include "model/in_flight.h"
+#include "report/report.h"
 #include "syscalls/arguments.h"
 
 static struct listed_thread thread_in(uint32_t pid, uint32_t tid, const char *call, uint64_t arg0,
