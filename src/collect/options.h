@@ -33,7 +33,7 @@ struct collector_options {
 	bool inlines;                    /* stacks have the functions that were inlined */
 	bool debuginfod;                 /* servers are asked for debug files */
 	bool hurried;                    /* tables of code are made while it counts, not before */
-	bool lists_calls; /* collector_list_calls() is wanted */
+	bool lists_calls;                /* collector_list_calls() is wanted */
 	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
 	struct errands
 		*errands; /* run the children that stacks need; outlive the collector. Borrowed */

@@ -13,12 +13,12 @@
  * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some
  * milliseconds at most.
  */
-#define READ_TRIES 1000
-#define SLOT_TRIES 20
+#define READ_TRIES         1000
+#define SLOT_TRIES         20
 /* After some tries, the CPU that writes may be stopped by its host. The waits of a reading are bounded. */
 #define TRIES_WITHOUT_WAIT 3
-#define WAIT_NS 200000
-#define WAITS_MAX 100
+#define WAIT_NS            200000
+#define WAITS_MAX          100
 
 /* How often a call may end while its row is read. */
 #define OPEN_TRIES 4

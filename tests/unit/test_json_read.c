@@ -181,8 +181,7 @@ static int trust(const struct snapshot *snapshot, FILE *out)
 
 static void assert_same_reports(const struct snapshot *a, const struct snapshot *b)
 {
-	static snapshot_report *const reports[] = { report_json, trust, all_tables,
-						    all_stacks };
+	static snapshot_report *const reports[] = { report_json, trust, all_tables, all_stacks };
 
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
 		__cleanup(freep) char *one = render(reports[i], a);

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What --in-flight says of threads that wait for something known: call, file, peer, holder of a lock."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from harness import run, until
+
+# Each thread waits for one thing for ever; it prints a line once all do.
+WAITING = """
+import ctypes, fcntl, os, socket, sys, threading, time
+libc = ctypes.CDLL(None)
+path = sys.argv[1]
+pipe, pair = os.pipe(), socket.socketpair()
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+client = socket.create_connection(server.getsockname())
+held, wanted = open(path, "w"), open(path, "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+lock = threading.Lock()
+lock.acquire()
+waits = {
+    "pipe": lambda: os.read(pipe[0], 1),
+    "unix": lambda: pair[0].recv(1),
+    "tcp": lambda: client.recv(1),
+    "accept": lambda: (server.accept(), server.accept()),
+    "flock": lambda: fcntl.flock(wanted, fcntl.LOCK_EX),
+    "futex": lock.acquire,
+    "nap": lambda: time.sleep(1000),
+}
+for name, wait in waits.items():
+    def work(name=name, wait=wait):
+        libc.prctl(15, name.encode())
+        wait()
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+print(os.getpid(), client.getsockname()[1], server.getsockname()[1], flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("waiting") / "locked")
+    argv = [sys.executable, "-c", WAITING, path]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        pid, client, server = process.stdout.readline().split()
+        yield {"pid": int(pid), "path": path, "client": client, "server": server}
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def told(waiting):
+    """The object of --json, by the names of threads."""
+    result = run("--in-flight", "--json", "--top", 99, "-p", waiting["pid"])
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["threads"] == 8
+    return {item["thread"]: item for item in document["in_flight"]}
+
+
+def facts(item):
+    return {fact["what"]: fact["value"] for fact in item["facts"]}
+
+
+CALLS = {
+    "pipe": {"read"},
+    "unix": {"recvfrom"},
+    "tcp": {"recvfrom"},
+    "accept": {"accept4", "accept"},
+    "flock": {"flock"},
+    "futex": {"futex"},
+    "nap": {"clock_nanosleep", "nanosleep"},
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_call_and_where_it_came_from(told, name):
+    item = told[name]
+    assert item["state"] == "in_call" and not item["ended_since"]
+    assert item["syscall"] in CALLS[name], item
+    assert item["age_ns"] > 0
+    assert len(item["arguments"]) == 6
+    assert item["caller"], item
+
+
+def test_files_peers_and_holders(told, waiting):
+    assert "pipe:[" in facts(told["pipe"])["file"]
+    assert facts(told["pipe"])["other_end"].startswith("%d " % waiting["pid"])
+    tcp = facts(told["tcp"])["socket"]
+    assert "127.0.0.1:%s -> 127.0.0.1:%s" % (waiting["client"], waiting["server"]) in tcp
+    assert ":%s" % waiting["server"] in facts(told["accept"])["socket"]
+    assert facts(told["flock"])["file"].endswith(waiting["path"])
+    assert facts(told["flock"])["lock_held_by"].startswith("%d " % waiting["pid"])
+
+
+def test_a_lock_held_by_another_process(tmp_path):
+    path = tmp_path / "lock"
+    with open(path, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with subprocess.Popen(["flock", path, "true"]) as hung:
+            text = until(
+                lambda: (run("--in-flight", "-p", hung.pid).stdout.split("lock held by: ") + [""])[1],
+                "a process that waits for a lock",
+            )
+            hung.kill()
+    assert text.startswith("%d (" % os.getpid())
+
+
+def test_a_stopped_process_is_said_to_be():
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        text = run("--in-flight", "-p", process.pid).stdout
+        process.kill()
+    assert "stopped" in text
+
+
+def test_words_that_do_not_fit():
+    for words in (["-d", "1"], ["--stacks"], ["true"], ["-i", "1"]):
+        result = run("--in-flight", "-p", 1, *words)
+        assert result.returncode == 2, words
+        assert len(result.stderr.splitlines()) <= 2, result.stderr
