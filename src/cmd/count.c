@@ -23,14 +23,33 @@ static void run_done(struct run *run)
 	output_done(&run->output);
 }
 
+/* Says how many are counted, now that they are. */
+static void tell_targets(const struct collector *collector, bool by_selectors)
+{
+	size_t processes = collector_targets(collector);
+	uint32_t threads = collector_live(collector);
+
+	if (!threads) {
+		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
+		      "report\n",
+		      stderr);
+		return;
+	}
+	fputs("bpftruss: counting ", stderr);
+	if (!by_selectors)
+		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	if (collector_threads(collector))
+		fprintf(stderr, "%zu of its ", collector_threads(collector));
+	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
+}
+
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
 	struct collector *collector = run->session.collector;
 	const struct target_options how = { .follow = o->follow, .await_exec = true };
 	struct command *command = &run->session.command;
 	int err = o->as_user ? command_set_user(command, o->as_user, d) : 0;
-	size_t files, bytes, processes;
-	uint32_t threads;
+	size_t files, bytes;
 
 	if (!err)
 		err = o->command ? command_prepare(command, o->command, &run->session.before, d)
@@ -56,20 +75,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 				command->pid, o->follow ? " and its children" : "");
 		return command_release(command, o->command[0], d);
 	}
-	processes = collector_targets(collector);
-	threads = collector_live(collector);
-	if (!threads) {
-		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
-		      "report\n",
-		      stderr);
-		return 0;
-	}
-	fputs("bpftruss: counting ", stderr);
-	if (!o->collector.nr_selectors)
-		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
-	if (collector_threads(collector))
-		fprintf(stderr, "%zu of its ", collector_threads(collector));
-	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
+	tell_targets(collector, o->collector.nr_selectors);
 	return 0;
 }
 

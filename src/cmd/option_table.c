@@ -153,7 +153,7 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
-	  "rows by pid,tid,comm,unit,container,user,cgroup,syscall,\nabi,cpu,arg0...arg5",
+	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\nsyscall,abi,cpu,arg0...arg5",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: least", .asked = true },

@@ -153,11 +153,12 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 	if (o->collector.stacks && !snapshot->stacks)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"this snapshot has no call stacks: take one with --stacks");
-	if (snapshot->nr_rows && ((keys & GROUP_TID && !has_threads) || (split && !has_split)))
+	if (snapshot->nr_rows &&
+	    ((keys & GROUPS_OF_THREADS && !has_threads) || (split && !has_split)))
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"this snapshot is not split by %s: take one with --by %s",
-				group_key_for(keys & (GROUP_TID | GROUP_SPLITS)),
-				group_key_for(keys & (GROUP_TID | GROUP_SPLITS)));
+				group_key_for(keys & (GROUPS_OF_THREADS | GROUP_SPLITS)),
+				group_key_for(keys & (GROUPS_OF_THREADS | GROUP_SPLITS)));
 	return 0;
 }
 

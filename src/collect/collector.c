@@ -250,11 +250,23 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
-	if (!c->by_thread && idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
-				      c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT))
+	if (idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
+		     c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT))
 		return diag_oom(d);
 	*ret = steal_ptr(&c);
 	return 0;
+}
+
+int collector_tell_threads(struct collector *c, bool apart)
+{
+	if (c->by_thread == apart)
+		return 0;
+	/* What it keeps is of readings that told something else. */
+	idle_free(c->idle);
+	c->idle = NULL;
+	c->by_thread = apart;
+	return idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
+			c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT);
 }
 
 void collector_free(struct collector *c)

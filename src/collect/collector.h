@@ -37,6 +37,12 @@ int collector_add_target(struct collector *collector, pid_t pid,
 /* Adopts all threads of the marked processes; from here on they are counted. */
 int collector_start(struct collector *collector, struct diag *d);
 
+/*
+ * Whether later readings have rows of live threads, and the threads; those before and after do not fit
+ * together. Returns 0 or -ENOMEM.
+ */
+int collector_tell_threads(struct collector *collector, bool apart);
+
 /* Readable when tasks have ended, or names of stacks have come; owned by the collector. */
 int collector_fd(const struct collector *collector);
 

@@ -89,6 +89,7 @@ struct reading {
 	uint64_t torn_rows;
 	uint32_t waits; /* for rows that were being written */
 	uint64_t threads_unknown;
+	struct snapshot *threads; /* where live threads go; borrowed; NULL: nowhere */
 };
 
 /*

@@ -461,6 +461,9 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	process = record_process(&copy, reading->now_ns);
 	reading->threads_unknown += record_is_unknown(&copy);
 	err = builder_add_process(reading->builder, &process, copy.tid == copy.pid);
+	if (!err && reading->threads && copy.state == RECORD_LIVE)
+		err = snapshot_add_thread(reading->threads,
+					  &(struct thread){ copy.tid, copy.start_ns, process });
 	return err ?: record_read_slots(c, &copy, NULL, reading);
 }
 
@@ -485,7 +488,8 @@ static int record_read_idle(const struct collector *c, uint32_t index, struct re
 static int record_read_if_awake(const struct collector *c, uint32_t index, struct reading *reading)
 {
 	const struct task_record *record = record_at(c, index);
-	int state = c->idle && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
+	int state =
+		c->idle && !c->by_thread && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
 
 	if (state <= IDLE_KNOWN)
 		return state;
@@ -503,7 +507,7 @@ int records_read(const struct collector *c, struct reading *reading)
 
 	for (uint32_t i = 1; i < used && !err; i++)
 		err = record_read_if_awake(c, i, reading);
-	if (err || !c->idle)
+	if (err || !c->idle || c->by_thread)
 		return err;
 	reading->threads_unknown += idle_threads_unknown(c->idle);
 	return builder_settle(builder) ?: idle_read(c->idle, reading->now_ns, builder);

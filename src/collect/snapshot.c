@@ -102,6 +102,7 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 	int err = builder_new(&builder);
 
 	reading.builder = builder;
+	reading.threads = c->by_thread ? snapshot : NULL;
 	err = err ?: records_read(c, &reading);
 	/* Most often no call was ever counted in an overflow row. */
 	if (!err && (kernel_losses_read(c, &lost) || lost.count[LOSS_TASK_TABLE_FULL] ||
@@ -110,9 +111,11 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
 	snapshot->threads_unknown = reading.threads_unknown;
 	err = err ?: builder_finish(builder, snapshot);
-	if (!err)
-		snapshot_count_folded(snapshot, &snapshot->losses);
-	return err;
+	if (err)
+		return err;
+	snapshot_sort_threads(snapshot);
+	snapshot_count_folded(snapshot, &snapshot->losses);
+	return 0;
 }
 
 /* Says what users and cgroups of the processes are called. */

@@ -116,7 +116,7 @@ static int read_words(const struct question *q, struct asked_report *report)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"format: /v1/report writes tables; make others of /v1/snapshot, "
 				"which is JSON");
-	if (options->table.keys & (GROUP_TID | GROUP_SPLITS))
+	if (options->table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"by: the daemon keeps neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;

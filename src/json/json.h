@@ -163,3 +163,7 @@ bool json_get_element(const struct json_place *at, const json_t *list, size_t in
  * which the document remembers.
  */
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks);
+
+/* The threads of a snapshot, as the list threads, if there are any. */
+void json_put_threads(struct json_writer *to, const struct snapshot *snapshot);
+void json_get_threads(const struct json_place *whole, struct snapshot *snapshot);

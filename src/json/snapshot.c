@@ -293,6 +293,7 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		put_process(to, snapshot, &snapshot->processes[i]);
 	json_put_end(to);
+	json_put_threads(to, snapshot);
 	json_put_list(to, "rows");
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		put_row(to, snapshot, snapshot->rows[i]);
@@ -648,6 +649,7 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 		json_check(at, stack_table_new(&reader.stacks));
 	read_head(snapshot, at);
 	read_processes(&reader, at);
+	json_get_threads(at, snapshot);
 	read_rows(&reader, at);
 	/* A loss that this version does not know still makes a report inexact. */
 	if (json_get_bool(at, "exact", 0) != snapshot_is_exact(snapshot))

@@ -166,6 +166,23 @@ static void diff_processes(const struct diff *diff)
 	}
 }
 
+/* Threads that have ended are in their process alone. */
+static void diff_threads(const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->out->nr_threads; i++) {
+		struct thread *thread = &diff->out->threads[i];
+		const struct row key = { .pid = thread->its.pid,
+					 .boot_ns = thread->its.boot_ns,
+					 .tid = thread->tid,
+					 .tid_ns = thread->tid_ns };
+		const struct thread *old = snapshot_find_thread(diff->earlier, &key);
+
+		/* What went back is a loss of the process already. */
+		if (old)
+			process_subtract_counts(&thread->its, &old->its);
+	}
+}
+
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret)
 {
@@ -187,6 +204,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	if (err)
 		return err;
 	diff_processes(&diff);
+	diff_threads(&diff);
 	/* These losses are only those of what is in the difference. */
 	out->losses.count[LOSS_NUMBER_FOLDED] = out->losses.count[LOSS_KIND_FOLDED] = 0;
 	snapshot_count_folded(out, &out->losses);

@@ -25,6 +25,13 @@ static int compare_comm(const struct group_member *a, const struct group_member 
 	return strncmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
+static int compare_thread(const struct group_member *a, const struct group_member *b)
+{
+	if (!a->thread || !b->thread)
+		return (a->thread != NULL) - (b->thread != NULL);
+	return strncmp(a->thread->its.comm, b->thread->its.comm, PROCESS_COMM_SIZE);
+}
+
 static int compare_comm_and_pid(const struct group_member *a, const struct group_member *b)
 {
 	return compare_comm(a, b) ?: compare_u64(a->row->pid, b->row->pid);
@@ -96,6 +103,7 @@ static const struct {
 	{ "comm", GROUP_COMM, GROUP_COMM, compare_comm, compare_comm },
 	{ "pid", GROUP_PID, GROUP_PID, compare_pid, compare_comm_and_pid },
 	{ "tid", GROUP_PID | GROUP_TID, GROUP_TID, compare_tid, compare_tid },
+	{ "thread", GROUP_THREAD, GROUP_THREAD, compare_thread, compare_thread },
 	SPLIT_KEY("cpu", SPLIT_CPU, 0),
 	{ "abi", GROUP_ABI, GROUP_ABI, compare_abi, compare_abi },
 	{ "syscall", GROUP_SYSCALL, GROUP_SYSCALL, compare_syscall, compare_syscall },
@@ -229,6 +237,8 @@ static void members_add(struct group_members *members, const struct snapshot *sn
 			member->cgroup = snapshot_cgroup(snapshot, member->process->cgroup_id);
 			member->user = snapshot_user(snapshot, member->process->uid);
 		}
+		if (row->tid)
+			member->thread = snapshot_find_thread(snapshot, row);
 		path = member->cgroup ?: "";
 		member->unit_length = cgroup_unit(path, &member->unit);
 		member->container_length = cgroup_container(path, &member->container);
@@ -268,7 +278,11 @@ void group_list_done(struct group_list *list)
 
 void group_init(struct group *group, const struct group_member *member)
 {
-	*group = (struct group){ .process = member ? member->process : NULL };
+	*group = (struct group){ 0 };
+	if (member) {
+		group->process = member->process;
+		group->thread = member->thread;
+	}
 	row_init(&group->sum);
 	if (member)
 		row_copy_identity(&group->sum, member->row);

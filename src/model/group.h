@@ -19,6 +19,7 @@ enum group_key {
 	GROUP_CGROUP = 1 << 14,
 	GROUP_CONTAINER = 1 << 15,
 	GROUP_THREAD = 1 << 16, /* the name of a thread */
+#define GROUPS_OF_THREADS (GROUP_TID | GROUP_THREAD)
 };
 
 /* The key of a split, and all of them. */
@@ -45,6 +46,7 @@ struct group {
 	size_t nr_merged; /* for a row of "others": how many groups were added up to it; else 0 */
 	size_t place;     /* in the order of the keys */
 	const struct process *process; /* of one of its rows, for pid, comm, unit, user; or NULL */
+	const struct thread *thread;   /* likewise; NULL: of an ended one, or not told apart */
 };
 
 struct group_list {
@@ -69,6 +71,7 @@ int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const str
 struct group_member {
 	const struct row *row;
 	const struct process *process; /* NULL: of nobody */
+	const struct thread *thread;   /* NULL: it has ended, or is not told apart */
 	const char *cgroup;            /* its path; NULL: not known */
 	const char *unit, *container;  /* not NUL-terminated */
 	size_t unit_length, container_length;

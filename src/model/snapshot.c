@@ -19,9 +19,11 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 		return -ENOMEM;
 	*copy = *other;
 	copy->processes = NULL;
+	copy->threads = NULL;
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
-	copy->nr_processes = copy->nr_rows = copy->nr_users = copy->nr_cgroups = 0;
+	copy->nr_processes = copy->nr_threads = copy->nr_rows = 0;
+	copy->nr_users = copy->nr_cgroups = 0;
 	copy->host = strdup(other->host ?: "");
 	copy->boot_id = strdup(other->boot_id ?: "");
 	copy->kernel = strdup(other->kernel ?: "");
@@ -45,6 +47,7 @@ void snapshot_free(struct snapshot *snapshot)
 	names_free(snapshot->users, snapshot->nr_users);
 	names_free(snapshot->cgroups, snapshot->nr_cgroups);
 	free(snapshot->processes);
+	free(snapshot->threads);
 	free(snapshot->targets);
 	free(snapshot->host);
 	free(snapshot->boot_id);
@@ -60,8 +63,11 @@ int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
 		return -ENOMEM;
 	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
 	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
-	if (!out->rows || !out->processes)
+	out->threads = calloc(snapshot->nr_threads + 1, sizeof(*out->threads));
+	if (!out->rows || !out->processes || !out->threads)
 		return -ENOMEM;
+	for (; out->nr_threads < snapshot->nr_threads; out->nr_threads++)
+		out->threads[out->nr_threads] = snapshot->threads[out->nr_threads];
 	*ret = steal_ptr(&out);
 	return 0;
 }
@@ -163,6 +169,48 @@ const struct process *snapshot_find_process(const struct snapshot *snapshot, uin
 static int compare_row(const void *key, const void *member)
 {
 	return row_compare(key, *(struct row *const *)member);
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	return process_compare(&x->its, &y->its)
+		       ?: compare_u64(x->tid, y->tid)
+		       ?: compare_u64(x->tid_ns, y->tid_ns);
+}
+
+const struct thread *snapshot_find_thread(const struct snapshot *snapshot, const struct row *row)
+{
+	const struct thread key = { .tid = row->tid,
+				    .tid_ns = row->tid_ns,
+				    .its = { .pid = row->pid, .boot_ns = row->boot_ns } };
+
+	if (!snapshot->nr_threads)
+		return NULL;
+	return bsearch(&key, snapshot->threads, snapshot->nr_threads, sizeof(key), compare_threads);
+}
+
+int snapshot_add_thread(struct snapshot *snapshot, const struct thread *thread)
+{
+	size_t count = snapshot->nr_threads;
+	/* The list doubles when it is full: then its length is a power of two. */
+	struct thread *list = snapshot->threads;
+
+	if (!list || !(count & (count - 1)))
+		list = reallocarray(list, 2 * count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	snapshot->threads = list;
+	list[snapshot->nr_threads++] = *thread;
+	return 0;
+}
+
+void snapshot_sort_threads(struct snapshot *snapshot)
+{
+	if (snapshot->nr_threads)
+		qsort(snapshot->threads, snapshot->nr_threads, sizeof(*snapshot->threads),
+		      compare_threads);
 }
 
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity)

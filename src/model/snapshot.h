@@ -88,6 +88,13 @@ struct process {
 	uint64_t changes[NR_PROCESS_CHANGE]; /* how often user, cgroup or name was another */
 };
 
+/* A live thread, where threads are told apart. */
+struct thread {
+	uint32_t tid;
+	uint64_t tid_ns;    /* CLOCK_MONOTONIC of when counting it began */
+	struct process its; /* pid and start are its process's, all else is its own */
+};
+
 /* The numbers of a process that only grow, by the names that JSON has for them; user_ns is the first. */
 #define NR_PROCESS_COUNTS 13
 
@@ -167,6 +174,8 @@ struct snapshot {
 	size_t nr_targets;
 	struct process *processes; /* by pid, start */
 	size_t nr_processes;
+	struct thread *threads; /* by pid, start, tid, tid_ns; none where they are not told apart */
+	size_t nr_threads;
 	struct row **rows; /* by row_compare(); other snapshots may share them */
 	size_t nr_rows;
 	struct losses losses;
@@ -191,6 +200,13 @@ CLEANUP_OF(snapshot, snapshot_free)
 /* NULL when absent. */
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
+
+/* The thread of a row, whose tid is not 0; NULL when it has ended or is not known. */
+const struct thread *snapshot_find_thread(const struct snapshot *snapshot, const struct row *row);
+
+/* Adds a thread behind the others, which are to be sorted once all are there. Returns 0 or -ENOMEM. */
+int snapshot_add_thread(struct snapshot *snapshot, const struct thread *thread);
+void snapshot_sort_threads(struct snapshot *snapshot);
 
 /* Where a row is in the list of rows; NULL when absent. */
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);

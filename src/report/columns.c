@@ -86,6 +86,14 @@ static bool tid_text(const struct column_scope *scope, const struct group *group
 	return group->sum.tid;
 }
 
+static bool thread_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	(void)scope;
+	if (group->thread)
+		text_escape_name(group->thread->its.comm, PROCESS_COMM_SIZE, buf);
+	return group->thread;
+}
+
 static bool abi_text(const struct column_scope *scope, const struct group *group, char *buf)
 {
 	(void)scope;
@@ -149,6 +157,7 @@ enum {
 static const struct column columns[] = {
 	KEY("pid", COLUMN_ID, GROUP_PID, 0, NUMBER_PID, pid_text),
 	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID, tid_text),
+	KEY("thread", COLUMN_TEXT, GROUP_THREAD | GROUP_TID, 0, NUMBER_NONE, thread_text),
 	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, NUMBER_NONE, comm_text),
 	KEY("container", COLUMN_TEXT, GROUP_CONTAINER, GROUP_PID | GROUP_CGROUP, NUMBER_NONE,
 	    container_text),

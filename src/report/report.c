@@ -81,29 +81,28 @@ static const char *contradiction(const struct report_options *options)
 {
 	const enum report_format format = options->format;
 	const struct table_options *t = &options->table;
+	const bool is_fixed = format == FORMAT_STRACE || format == FORMAT_TRUSS;
 	const struct {
 		bool is_broken;
 		const char *sentence;
 	} rules[] = {
-		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->columns,
+		{ is_fixed && t->columns,
 		  "the tables of truss and strace have columns of their own: --columns is for "
 		  "--wide, --csv and --json" },
-		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->waiting,
+		{ is_fixed && t->waiting,
 		  "the tables of truss and strace have all calls in one table: --waiting is for "
 		  "--wide, --csv, --json and --chart" },
-		{ (format == FORMAT_STRACE || format == FORMAT_TRUSS) && t->hist,
+		{ is_fixed && t->hist,
 		  "--hist draws into the wide table; --json --hist has histograms as numbers" },
 		{ format == FORMAT_STRACE && options->errors,
-		  "strace has no table of errors by errno: --errors is for --wide, --csv and "
-		  "--json" },
+		  "strace has no errors by errno: --errors is for --wide, --csv and --json" },
 		{ options->errors && (t->waiting || t->hist),
 		  "--errors has all calls in one table, without times: --waiting and --hist are "
 		  "for the others" },
 		{ options->errors && (t->errors_only || t->successes_only),
 		  "--errors has all errors, and nothing else: --errors-only and --successes-only "
 		  "are for the other tables" },
-		{ t->errors_only && t->successes_only,
-		  "give one of --errors-only and --successes-only" },
+		{ t->errors_only && t->successes_only, "give one of --errors-only and -z" },
 		{ format == FORMAT_CSV && t->hist,
 		  "CSV has no place for histograms; --json --hist has them as numbers" },
 		{ options->errors && options->show_stacks &&
@@ -112,8 +111,7 @@ static const char *contradiction(const struct report_options *options)
 		{ options->show_stacks && t->waiting && format == FORMAT_CSV,
 		  "CSV has rows of one kind: give one of --waiting and --stacks" },
 		{ is_picture(format) && (t->hist || options->errors || options->show_stacks),
-		  "a picture or profile is no table: --hist, --errors and --stacks are for "
-		  "tables" },
+		  "a picture or profile is no table: leave --hist, --errors and --stacks out" },
 		{ report_format_has_stacks(format) && (t->keys || table_is_shaped(t)),
 		  "folded stacks, profiles and flame graphs have all stacks: --by, --sort, --top, "
 		  "--columns and the like are for tables" },

@@ -9,12 +9,14 @@ but that changed; and a report that groups by it says who changed.
 import json
 import os
 import pwd
+import subprocess
+import sys
 
 import pytest
 
 from cgroups import move
 from daemons import start_daemon
-from harness import IS_X86, until
+from harness import BPFTRUSS, IS_X86, run, until
 from reports import KEYS, add_up, by, count_csv, count_text, crew_at_rest, must_add_up, parse_csv
 
 COLUMNS = (
@@ -313,3 +315,43 @@ def test_workers_that_a_root_process_makes_beside_a_daemon_stand_under_their_use
     report = server.snapshot("-p", child, lossy=True)
     assert {row["user"] for row in report.select("getppid")} == {"nobody"}
     assert report.total("getppid") == 2000
+
+
+THREADS = """
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None)
+done = threading.Barrier(4)
+def work(name, rounds):
+    libc.prctl(15, name)
+    for _ in range(rounds):
+        os.getppid()
+    done.wait()
+    sys.stdin.read(1)
+sys.stdin.readline()
+for job in ((b"alpha", 100), (b"beta", 30), (b"beta", 70)):
+    threading.Thread(target=work, args=job, daemon=True).start()
+done.wait()
+print("done", flush=True)
+sys.stdin.read(1)
+"""
+
+
+def test_threads_have_names(live, tmp_path):
+    target = subprocess.Popen(
+        [sys.executable, "-c", THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    saved = tmp_path / "saved"
+    bpftruss = live.spawn(BPFTRUSS, "-c", "--json", "--by", "tid", "-o", saved, "-p", target.pid)
+    until(lambda: "Ctrl-C" in bpftruss.stderr(), "that it counts")
+    target.stdin.write(b"\n")
+    target.stdin.flush()
+    assert target.stdout.readline() == b"done\n"
+    bpftruss.stop()
+    target.kill()
+    target.wait()
+    data = json.loads(saved.read_text())
+    assert sorted(thread["comm"] for thread in data["threads"])[:2] == ["alpha", "beta"]
+    report = run("report", "--csv", "--by", "thread", "-t", "getppid", "--columns", "calls", saved)
+    assert report.returncode == 0, report.stderr
+    rows = [line.split(",")[2:] for line in report.stdout.splitlines()[1:]]
+    assert sorted(rows) == [["alpha", "100"], ["beta", "100"]]
