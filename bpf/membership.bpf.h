@@ -137,13 +137,13 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	return chosen;
 }
 
-/* The record of a leader that goes on being counted, or NULL. */
-static __always_inline struct task_record *leader_record(struct task_struct *leader)
+/* The record of a task that goes on being counted, or NULL. */
+static __always_inline struct task_record *member_record(struct task_struct *task)
 {
-	struct task_ref *ref = task_ref_find(leader);
+	struct task_ref *ref = task_ref_find(task);
 	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
 
-	if (!record || record->task != (u64)leader || !task_is_member(leader, ref))
+	if (!record || record->task != (u64)task || !task_is_member(task, ref))
 		return NULL;
 	return record;
 }

@@ -235,12 +235,13 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 	struct comm_text comm = {};
 	struct task_record *record;
 
-	if (!counting() || task->pid != task->tgid || task_in_exec(task))
+	if (!counting() || task_in_exec(task))
 		return 0;
 	bpf_probe_read_kernel_str(comm.bytes, sizeof(comm.bytes), name);
-	if (nr_selectors)
+	/* A process is called as its first thread is. */
+	if (nr_selectors && task->pid == task->tgid)
 		process_reconsider(task, &comm, true);
-	record = leader_record(task);
+	record = member_record(task);
 	if (record)
 		record_set_comm(record, &comm);
 	return 0;
@@ -258,7 +259,7 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_
 	comm_copy(&comm, task);
 	if (nr_selectors)
 		process_reconsider(task, &comm, true);
-	record = leader_record(task);
+	record = member_record(task);
 	if (record)
 		record_set_cgroup(record, task_cgroup_id(task));
 	return 0;
