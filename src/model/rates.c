@@ -11,17 +11,28 @@
 #include "syscalls/names.h"
 
 const char *const rate_key_names[NR_RATE_KEY] = {
-	[RATE_PID] = "pid",       [RATE_COMM] = "comm",       [RATE_USER] = "user",
-	[RATE_UNIT] = "unit",     [RATE_THREADS] = "threads", [RATE_CALLS] = "calls",
-	[RATE_ERRORS] = "errors", [RATE_CPU] = "cpu",         [RATE_USR] = "usr",
-	[RATE_SYS] = "sys",       [RATE_RUNQ] = "runq",       [RATE_LOCK] = "lock",
-	[RATE_SLEEP] = "sleep",   [RATE_WORST] = "max",       [RATE_OLDEST] = "oldest",
+	[RATE_PID] = "pid",
+	[RATE_COMM] = "comm",
+	[RATE_USER] = "user",
+	[RATE_UNIT] = "unit",
+	[RATE_CONTAINER] = "container",
+	[RATE_THREADS] = "threads",
+	[RATE_CALLS] = "calls",
+	[RATE_ERRORS] = "errors",
+	[RATE_CPU] = "cpu",
+	[RATE_USR] = "usr",
+	[RATE_SYS] = "sys",
+	[RATE_RUNQ] = "runq",
+	[RATE_LOCK] = "lock",
+	[RATE_SLEEP] = "sleep",
+	[RATE_WORST] = "max",
+	[RATE_OLDEST] = "oldest",
 };
 
 const char *const rate_by_names[NR_RATE_BY] = {
-	[RATE_BY_PID] = "pid",
-	[RATE_BY_COMM] = "comm",
-	[RATE_BY_UNIT] = "unit",
+	[RATE_BY_PID] = "pid",   [RATE_BY_COMM] = "comm",           [RATE_BY_UNIT] = "unit",
+	[RATE_BY_USER] = "user", [RATE_BY_CONTAINER] = "container", [RATE_BY_SYSCALL] = "syscall",
+	[RATE_BY_TID] = "tid",
 };
 
 /* --- microstates ------------------------------------------------------------------------------ */
@@ -211,6 +222,14 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 		.threads = process->threads,
 	};
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
+	rate->container_length = cgroup_container(path ?: "", &rate->container);
+}
+
+static struct rate rate_of_nobody(void)
+{
+	return (struct rate){
+		.unit = "-", .unit_length = 1, .container = "-", .container_length = 1
+	};
 }
 
 /* Makes one line per process, in their order; rows have the same. Rows of nobody come first. */
@@ -218,7 +237,7 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 {
 	const struct snapshot *diff = rates->diff;
 	struct rate *lines = calloc(diff->nr_processes + 1, sizeof(*lines));
-	struct rate nobody = { .unit = "-", .unit_length = 1 };
+	struct rate nobody = rate_of_nobody();
 	size_t count = 0, row = 0;
 	uint64_t lock_ns;
 
@@ -248,9 +267,111 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 	return 0;
 }
 
+/* What a process did that none of its live threads has. */
+static void rate_subtract_thread(struct rate *line, const struct rate *thread)
+{
+	struct microstates *left = &line->states;
+	const struct microstates *taken = &thread->states;
+
+	left->user_ns -= min_u64(left->user_ns, taken->user_ns);
+	left->system_ns -= min_u64(left->system_ns, taken->system_ns);
+	left->runq_ns -= min_u64(left->runq_ns, taken->runq_ns);
+	left->lock_ns -= min_u64(left->lock_ns, taken->lock_ns);
+	left->sleep_ns -= min_u64(left->sleep_ns, taken->sleep_ns);
+	line->usage.minor_faults -= thread->usage.minor_faults;
+	line->usage.major_faults -= thread->usage.major_faults;
+	line->usage.voluntary_switches -= thread->usage.voluntary_switches;
+	line->usage.involuntary_switches -= thread->usage.involuntary_switches;
+	line->threads -= min_u64(line->threads, 1);
+}
+
+/*
+ * Makes a line for each live thread of a process, from its rows, and one of those that have ended if they
+ * did anything. Returns how many.
+ */
+static size_t rates_split(const struct rates *rates, const struct rate *process, size_t row,
+			  size_t end, size_t *thread, struct rate *lines)
+{
+	const struct snapshot *diff = rates->diff;
+	struct rate *ended = &lines[0];
+	size_t count = 1;
+	uint64_t lock_ns;
+
+	*ended = *process;
+	ended->calls = ended->errors = ended->worst_ns = ended->in_flight = ended->oldest_ns = 0;
+	ended->nr_processes = 0;
+	for (; row < end && !diff->rows[row]->tid; row++)
+		rate_add_row(ended, rates, diff->rows[row]);
+	for (; *thread < diff->nr_threads &&
+	       !process_compare(&diff->threads[*thread].its, process->process);
+	     ++*thread) {
+		const struct thread *one = &diff->threads[*thread];
+		struct rate *line = &lines[count++];
+
+		rate_init(line, diff, process->process);
+		line->thread = one;
+		line->tid = one->tid;
+		line->tid_ns = one->tid_ns;
+		line->threads = 1;
+		lock_ns = 0;
+		for (; row < end && diff->rows[row]->tid == one->tid; row++) {
+			rate_add_row(line, rates, diff->rows[row]);
+			lock_ns += row_lock_ns(diff, diff->rows[row]);
+		}
+		process_microstates(&one->its, lock_ns, &line->states);
+		usage_add(&line->usage, &one->its.usage);
+		rate_subtract_thread(ended, line);
+	}
+	return count;
+}
+
+/* Makes lines of threads out of those of processes, which it frees. Returns 0 or -ENOMEM. */
+static int rates_list_threads(const struct rates *rates, struct rate **lines, size_t *count)
+{
+	const struct snapshot *diff = rates->diff;
+	struct rate *processes __cleanup(freep) = *lines;
+	struct rate *all = calloc(*count + diff->nr_processes + diff->nr_threads + 1, sizeof(*all));
+	size_t kept = 0, row = snapshot_rows_of(diff, 0, NULL), thread = 0, at = 0;
+
+	*lines = all;
+	if (!all)
+		return -ENOMEM;
+	if (*count && !processes[0].process)
+		all[kept++] = processes[at++];
+	for (size_t i = 0; i < diff->nr_processes; i++) {
+		size_t end = row + snapshot_rows_of(diff, row, &diff->processes[i]), made;
+		bool has_line = at < *count && processes[at].process == &diff->processes[i];
+		struct rate process, *ended = &all[kept];
+
+		rate_init(&process, diff, &diff->processes[i]);
+		made = rates_split(rates, has_line ? &processes[at++] : &process, row, end, &thread,
+				   ended);
+		row = end;
+		/* What ended leaves no line unless it did something. */
+		if (!ended->calls && !ended->in_flight)
+			memmove(ended, ended + 1, --made * sizeof(*ended));
+		kept += made;
+	}
+	*count = kept;
+	return 0;
+}
+
+/* Of lines of calls, which have no pid. */
+static int compare_calls(const struct rate *a, const struct rate *b)
+{
+	if (a->process || b->process)
+		return 0;
+	return (int)a->oldest_abi - (int)b->oldest_abi
+		       ?: (a->oldest_nr > b->oldest_nr) - (a->oldest_nr < b->oldest_nr);
+}
+
 static int compare_pid(const struct rate *a, const struct rate *b)
 {
-	return compare_u64(a->pid, b->pid) ?: compare_u64(a->boot_ns, b->boot_ns);
+	return compare_u64(a->pid, b->pid)
+		       ?: compare_u64(a->boot_ns, b->boot_ns)
+		       ?: compare_u64(a->tid, b->tid)
+		       ?: compare_u64(a->tid_ns, b->tid_ns)
+		       ?: compare_calls(a, b);
 }
 
 static int compare_comm(const struct rate *a, const struct rate *b)
@@ -265,43 +386,84 @@ static int compare_unit(const struct rate *a, const struct rate *b)
 	return unit_compare(a->unit, a->unit_length, b->unit, b->unit_length);
 }
 
+static int compare_container(const struct rate *a, const struct rate *b)
+{
+	return unit_compare(a->container, a->container_length, b->container, b->container_length);
+}
+
+static int compare_user(const struct rate *a, const struct rate *b)
+{
+	if (!a->process || !b->process)
+		return (a->process != NULL) - (b->process != NULL);
+	return compare_u64(a->process->uid, b->process->uid);
+}
+
 static int (*const compare_by[NR_RATE_BY])(const struct rate *a, const struct rate *b) = {
 	[RATE_BY_PID] = compare_pid,
 	[RATE_BY_COMM] = compare_comm,
 	[RATE_BY_UNIT] = compare_unit,
+	[RATE_BY_USER] = compare_user,
+	[RATE_BY_CONTAINER] = compare_container,
 };
+
+/* Whether its lines add up processes. */
+static bool is_grouping(enum rate_by by)
+{
+	return compare_by[by] && by != RATE_BY_PID;
+}
 
 static int compare_group(const void *a, const void *b, void *closure)
 {
 	return compare_by[*(const enum rate_by *)closure](a, b) ?: compare_pid(a, b);
 }
 
-int rates_group(struct rates *rates, enum rate_by by)
+/* Adds up neighbours of one group; returns how many lines are left. */
+static size_t lines_merge(struct rate *lines, size_t count, enum rate_by by)
 {
-	struct rate *lines;
-	size_t count, kept = 0;
+	size_t kept = 0;
 
-	if (rates_list(rates, &lines, &count))
-		return -ENOMEM;
-	if (by != RATE_BY_PID)
-		qsort_r(lines, count, sizeof(*lines), compare_group, &by);
+	qsort_r(lines, count, sizeof(*lines), compare_group, &by);
 	for (size_t i = 0; i < count; i++) {
-		if (kept && by != RATE_BY_PID && !compare_by[by](&lines[kept - 1], &lines[i]) &&
-		    (lines[kept - 1].process != NULL) == (lines[i].process != NULL)) {
-			rate_add(&lines[kept - 1], &lines[i]);
-			if (lines[kept - 1].user != lines[i].user)
-				lines[kept - 1].user = NULL;
+		struct rate *last = kept ? &lines[kept - 1] : NULL;
+
+		if (last && !compare_by[by](last, &lines[i]) &&
+		    (last->process != NULL) == (lines[i].process != NULL)) {
+			rate_add(last, &lines[i]);
+			if (last->user != lines[i].user)
+				last->user = NULL;
 			continue;
 		}
 		lines[kept++] = lines[i];
 	}
-	for (size_t i = 0; i < kept && by != RATE_BY_PID; i++)
+	for (size_t i = 0; i < kept; i++)
 		lines[i].pid = 0;
+	return kept;
+}
+
+int rates_group(struct rates *rates, enum rate_by by)
+{
+	struct rate *lines = NULL;
+	size_t count = 0;
+	int err = by == RATE_BY_SYSCALL ? rates_calls(rates, NULL, &lines, &count)
+					: rates_list(rates, &lines, &count);
+
+	if (!err && by == RATE_BY_TID)
+		err = rates_list_threads(rates, &lines, &count);
+	if (err)
+		return err;
+	if (is_grouping(by))
+		count = lines_merge(lines, count, by);
 	free(rates->lines);
 	rates->lines = lines;
-	rates->nr_lines = kept;
+	rates->nr_lines = count;
 	rates->by = by;
 	return 0;
+}
+
+static void rates_sum(struct rates *rates)
+{
+	for (size_t i = 0; i < rates->nr_lines; i++)
+		rate_add(&rates->total, &rates->lines[i]);
 }
 
 int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum rate_by by,
@@ -313,14 +475,16 @@ int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum
 	if (!rates)
 		return -ENOMEM;
 	err = snapshot_diff(earlier, later, &rates->diff);
+	/* Processes have all that any lines have; some have less. */
 	if (!err)
-		err = rates_group(rates, by);
+		err = rates_group(rates, RATE_BY_PID);
 	if (err)
 		return err;
+	rates_sum(rates);
+	if (by != RATE_BY_PID && rates_group(rates, by))
+		return -ENOMEM;
 	rates->losses = later->losses;
 	rates->counting_ns = later->elapsed_ns;
-	for (size_t i = 0; i < rates->nr_lines; i++)
-		rate_add(&rates->total, &rates->lines[i]);
 	*ret = steal_ptr(&rates);
 	return 0;
 }
@@ -369,6 +533,8 @@ int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 		order = compare_comm(a, b);
 	else if (key == RATE_UNIT)
 		order = compare_unit(a, b);
+	else if (key == RATE_CONTAINER)
+		order = compare_container(a, b);
 	else if (key == RATE_USER)
 		order = strcmp(a->user ?: "", b->user ?: "");
 	else
@@ -390,18 +556,28 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->by = rates->by;
-	if (rates->by == RATE_BY_PID) {
-		ret->pid = rate->pid;
-		ret->boot_ns = rate->boot_ns;
-	} else if (rates->by == RATE_BY_UNIT) {
+	/* Nobody's name is empty, which no process can be sure not to have. */
+	if (rates->by == RATE_BY_SYSCALL)
+		snprintf(ret->name, sizeof(ret->name), "%d %" PRId64, rate->oldest_abi,
+			 rate->oldest_nr);
+	else if (!rate->process)
+		ret->boot_ns = UINT64_MAX;
+	else if (rates->by == RATE_BY_UNIT)
 		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->unit_length, rate->unit);
-	} else if (rate->process) {
+	else if (rates->by == RATE_BY_CONTAINER)
+		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->container_length,
+			 rate->container);
+	else if (rates->by == RATE_BY_COMM)
 		snprintf(ret->name, sizeof(ret->name), "%.*s", PROCESS_COMM_SIZE,
 			 rate->process->comm);
+	else if (rates->by == RATE_BY_USER)
+		snprintf(ret->name, sizeof(ret->name), "%u", rate->process->uid);
+	if (rate->process && !is_grouping(rates->by)) {
+		ret->pid = rate->pid;
+		ret->boot_ns = rate->boot_ns;
+		ret->tid = rate->tid;
+		ret->tid_ns = rate->tid_ns;
 	}
-	/* Nobody's name is empty, which no process can be sure not to have. */
-	if (!rate->process)
-		ret->boot_ns = UINT64_MAX;
 }
 
 const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity)
@@ -416,25 +592,29 @@ const struct rate *rates_find(const struct rates *rates, const struct rate_ident
 	return NULL;
 }
 
-/* The calls of one line. */
-struct line_test {
-	const struct rates *rates;
-	const struct rate *rate;
-};
-
-static bool line_has_row(const struct row *row, const void *closure)
+static bool rate_has_row(const struct row *row, const void *closure)
 {
-	const struct line_test *test = closure;
-	const struct snapshot *diff = test->rates->diff;
+	const struct rate_rows *of = closure;
+	const struct snapshot *diff = of->rates->diff;
 	const struct process *process = snapshot_find_process(diff, row->pid, row->boot_ns);
 	struct rate other;
 
-	if (!process || !test->rate->process)
-		return !process && !test->rate->process;
-	if (test->rates->by == RATE_BY_PID)
-		return process == test->rate->process;
+	if (of->rates->by == RATE_BY_SYSCALL)
+		return row->abi == of->rate->oldest_abi && row->nr == of->rate->oldest_nr;
+	if (!process || !of->rate->process)
+		return !process && !of->rate->process;
+	if (of->rates->by == RATE_BY_PID)
+		return process == of->rate->process;
+	if (of->rates->by == RATE_BY_TID)
+		return process == of->rate->process && row->tid == of->rate->tid &&
+		       row->tid_ns == of->rate->tid_ns;
 	rate_init(&other, diff, process);
-	return !compare_by[test->rates->by](&other, test->rate);
+	return !compare_by[of->rates->by](&other, of->rate);
+}
+
+struct row_test rate_rows_test(const struct rate_rows *of)
+{
+	return (struct row_test){ rate_has_row, of };
 }
 
 static void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret)
@@ -455,10 +635,10 @@ int rates_calls(const struct rates *rates, const struct rate *rate, struct rate 
 		size_t *ret_count)
 {
 	struct group_list calls __cleanup(group_list_done) = { 0 };
-	struct line_test closure = { rates, rate };
-	struct row_test test = { line_has_row, &closure };
+	const struct rate_rows rows = { rates, rate };
+	const struct row_test test = rate_rows_test(&rows);
 
-	if (snapshot_group(rates->diff, GROUP_SYSCALL, &test, &calls))
+	if (snapshot_group(rates->diff, GROUP_SYSCALL, rate ? &test : NULL, &calls))
 		return -ENOMEM;
 	*ret = calloc(calls.nr_groups + 1, sizeof(**ret));
 	if (!*ret)

@@ -49,6 +49,10 @@ enum rate_by {
 	RATE_BY_PID,
 	RATE_BY_COMM,
 	RATE_BY_UNIT,
+	RATE_BY_USER,
+	RATE_BY_CONTAINER,
+	RATE_BY_SYSCALL,
+	RATE_BY_TID, /* only of readings that tell threads apart */
 	NR_RATE_BY,
 };
 
@@ -57,6 +61,7 @@ enum rate_key {
 	RATE_COMM,
 	RATE_USER,
 	RATE_UNIT,
+	RATE_CONTAINER,
 	RATE_THREADS,
 	RATE_CALLS,
 	RATE_ERRORS,
@@ -79,15 +84,18 @@ enum rate_key {
 };
 
 /*
- * A process, or all of one name or unit; or the calls of one kind that such a line made, which have
- * neither process nor threads. Pointers lead into the rates' own snapshot.
+ * A process, a thread, or all of one name, unit, user or container; or the calls of one kind, which
+ * have neither process nor threads. Pointers lead into the rates' own snapshot.
  */
 struct rate {
 	uint32_t pid; /* 0: of more than one process, or of nobody */
 	uint64_t boot_ns;
 	const struct process *process; /* the first of them; NULL: calls that found no room */
-	const char *unit;              /* not NUL-terminated */
-	size_t unit_length;
+	uint32_t tid; /* of a thread; 0: no thread, or those of the process that have ended */
+	uint64_t tid_ns;
+	const struct thread *thread;  /* of a thread that lives */
+	const char *unit, *container; /* not NUL-terminated */
+	size_t unit_length, container_length;
 	const char *user;      /* NULL: unknown */
 	uint64_t nr_processes; /* with folded ones; 0: nobody */
 	uint64_t threads;      /* alive at the end; 0: ended */
@@ -120,7 +128,9 @@ struct rate_identity {
 	enum rate_by by;
 	uint32_t pid;
 	uint64_t boot_ns;
-	char name[256]; /* comm or unit, for those groupings */
+	uint32_t tid;
+	uint64_t tid_ns;
+	char name[256]; /* comm, unit, container, or uid or call as a number, for those groupings */
 };
 
 /* Returns 0, or what snapshot_diff() returns. Lines are those that live or made calls, by pid. */
@@ -141,9 +151,16 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 /* NULL when absent. */
 const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity);
 
+/* The rows that a line adds up; both must live as long as the test does. */
+struct rate_rows {
+	const struct rates *rates;
+	const struct rate *rate;
+};
+struct row_test rate_rows_test(const struct rate_rows *of);
+
 /*
- * The calls of a line in the interval and in flight as lines, by ABI and number; time asleep for a
- * lock is in sleep_ns. *ret is to be freed. 0 or -ENOMEM.
+ * The calls of a line (NULL: all) in the interval and in flight as lines, by ABI and number; time asleep
+ * for a lock is in sleep_ns. *ret is to be freed. 0 or -ENOMEM.
  */
 int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
 		size_t *ret_count);
