@@ -194,7 +194,7 @@ struct sched_entity {
 struct task_struct {
 	struct thread_info thread_info;
 	struct sched_entity se;
-	int on_rq;
+	unsigned int on_rq; /* a byte since 7.2, as on_cpu is */
 	struct signal_struct *signal;
 	struct sigpending pending; /* of this thread alone */
 	sigset_t blocked;
