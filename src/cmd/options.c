@@ -50,7 +50,7 @@ static void collector_complete(struct options *o)
 	    !stacks_are_shown(o))
 		o->report.show_stacks = true;
 	c->stacks |= stacks_are_shown(o);
-	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS;
+	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID;
 	c->split_by = group_split(o->report.table.keys);
 	c->calls = o->output.only;
 	c->lists_calls = o->in_flight;

@@ -10,6 +10,7 @@ struct run {
 	struct session session;
 	struct top top;
 	bool on_terminal; /* else text or JSON */
+	bool has_threads; /* readings tell them apart */
 };
 
 static void run_done(struct run *run)
@@ -29,6 +30,8 @@ static int take_interval(struct run *run, struct diag *d)
 
 	if (err)
 		return err;
+	if (run->on_terminal)
+		host_update(&run->top.host);
 	err = rates_new(run->session.last, later, run->top.by, &rates);
 	if (err == -EINVAL)
 		return diag_set(d, DIAG_FAILED, EINVAL, "two readings do not fit together");
@@ -81,17 +84,36 @@ static void fit(struct run *run)
 	top_resize(&run->top, width, height);
 }
 
+/* Readings have what the lines need; those before and after that changes do not fit together. */
+static int tell_threads(struct run *run, struct diag *d)
+{
+	const bool apart = run->top.by == RATE_BY_TID;
+	struct snapshot *first;
+	int err;
+
+	if (apart == run->has_threads)
+		return 0;
+	run->has_threads = apart;
+	if (collector_tell_threads(run->session.collector, apart))
+		return diag_oom(d);
+	err = collector_read(run->session.collector, &first, d);
+	return err ?: session_keep(&run->session, first, d);
+}
+
 /* All keys that were pressed. */
 static int take_keys(struct run *run, bool *quit, struct diag *d)
 {
 	uint64_t delay_ns = run->top.delay_ns;
-	int key;
+	int key, x, y;
 
-	while (!*quit && (key = term_key()) != TOP_KEY_NONE) {
-		if (top_press(&run->top, key, quit))
+	while (!*quit && (key = term_key(&x, &y)) != TOP_KEY_NONE) {
+		if (key == TOP_KEY_CLICK ? top_click(&run->top, x, y)
+					 : top_press(&run->top, key, quit))
 			return diag_oom(d);
 		fit(run);
 	}
+	if (tell_threads(run, d))
+		return -EIO;
 	if (run->top.delay_ns != delay_ns)
 		session_start(&run->session, 0, run->top.delay_ns);
 	return *quit || !draw(run) ? 0 : diag_oom(d);
@@ -151,6 +173,8 @@ static int top_run(const struct options *o, struct diag *d)
 	top_init(&run.top, o->interval_ns ?: NS_PER_SEC);
 	run.top.places[0].sort = o->rate_sort;
 	run.top.by = o->rate_by;
+	run.has_threads = o->collector.by_thread;
+	run.top.has_stacks = o->collector.stacks;
 	run.top.limit = interactive ? 0 : o->report.table.top;
 	top_resize(&run.top, output_width(o, stdout), 0);
 	/* A terminal that cannot be used is told before anything is attached. */
@@ -165,6 +189,7 @@ static int top_run(const struct options *o, struct diag *d)
 	if (interactive) {
 		run.session.keys = STDIN_FILENO;
 		fit(&run);
+		host_update(&run.top.host);
 	}
 	session_start(&run.session, 0, run.top.delay_ns);
 	return loop(&run, d);

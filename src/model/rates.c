@@ -542,14 +542,23 @@ int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 	return order ?: compare_pid(a, b);
 }
 
+struct rate_order {
+	enum rate_key key;
+	bool reversed;
+};
+
 static int compare_lines(const void *a, const void *b, void *closure)
 {
-	return rate_compare(a, b, *(const enum rate_key *)closure);
+	const struct rate_order *order = closure;
+
+	return order->reversed ? rate_compare(b, a, order->key) : rate_compare(a, b, order->key);
 }
 
-void rates_sort(struct rates *rates, enum rate_key key)
+void rates_sort(struct rates *rates, enum rate_key key, bool reversed)
 {
-	qsort_r(rates->lines, rates->nr_lines, sizeof(*rates->lines), compare_lines, &key);
+	struct rate_order order = { key, reversed };
+
+	qsort_r(rates->lines, rates->nr_lines, sizeof(*rates->lines), compare_lines, &order);
 }
 
 void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret)

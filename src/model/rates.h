@@ -144,7 +144,7 @@ int rates_group(struct rates *rates, enum rate_by by);
 
 /* Orders numbers from high to low, names and pids from low to high; equal ones by pid. */
 int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key);
-void rates_sort(struct rates *rates, enum rate_key key);
+void rates_sort(struct rates *rates, enum rate_key key, bool reversed);
 
 void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret);
 

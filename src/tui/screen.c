@@ -6,23 +6,32 @@
 #include "base/text.h"
 
 static const char *const help_lines[] = {
-	"Up Down PgUp PgDn Home End   move        Enter   calls of this line",
-	"< >  s    sort by another column         Esc q   back; from the list, quit",
-	"g         by pid, comm or unit           /       filter by name, pid, user, unit",
-	"p, blank  pause                          d       set the delay",
+	"Up Down PgUp PgDn Home End   move         Enter    calls of this line",
+	"< > s  sort by another column             Esc q    back; from the list, quit",
+	"I R    reverse the order                  P N      sort by %CPU, by PID",
+	"g G    by pid, comm, unit, user,          H        threads",
+	"       container or syscall               t        tree of processes",
+	"Tab    calls, errors, durations           1        all CPUs in one line",
+	"       of the chosen line, or nothing     /        filter by name, pid, unit",
+	"d      set the delay                      p, blank pause",
 	"",
 	"%USR %SYS %RUNQ %LOCK %SLP  how its threads spent their time: user, system,",
 	"        waiting for a CPU, for a lock (futex), asleep; together 100",
-	"%CPU    of one CPU      VCSW ICSW  voluntary, involuntary context switches",
+	"STATES  the same as a bar: u s r l, dots for sleep      %CPU  of one CPU",
 	"MAX     longest call that ended in the interval (at most 25% too high)",
-	"OLDEST  age of the oldest call in flight; >: before counting began",
-	"OPEN    calls in flight        THR  threads; \"end\": the process has ended",
+	"OLDEST  age of the oldest call in flight; >: at least   OPEN  calls in flight",
+	"THR     threads; \"end\": the process has ended          VCSW ICSW  switches",
 };
 
 void screen_done(struct screen *screen)
 {
 	free(screen->cells);
 	screen->cells = NULL;
+}
+
+static bool is_spark(char c)
+{
+	return c > 0 && c <= SPARK_LEVELS;
 }
 
 /* Returns where the text ends. Text beyond the screen is left out. */
@@ -33,7 +42,7 @@ static int put(struct screen *screen, int x, int y, enum cell_style style, const
 			continue;
 		/* Texts were made safe where they were made; this is the last wall. */
 		screen->cells[y * screen->width + x] = (struct cell){
-			.c = *text >= ' ' && *text <= '~' ? *text : '?',
+			.c = (*text >= ' ' && *text <= '~') || is_spark(*text) ? *text : '?',
 			.style = (unsigned char)style,
 		};
 	}
@@ -100,6 +109,20 @@ static void draw_title(struct screen *screen, const struct top *top)
 		  top->paused ? "paused" : state);
 }
 
+#define CPU_BAR 10
+
+/* The calls of all processes in the last intervals, at the right. */
+static void draw_history(struct screen *screen, const struct sparks *sparks, int y, int from)
+{
+	unsigned char levels[SPARK_INTERVALS];
+	char text[SPARK_INTERVALS + 1] = "";
+
+	spark_levels(sparks->total, levels);
+	for (int i = 0; i < SPARK_INTERVALS; i++)
+		text[i] = levels[i] ? (char)levels[i] : ' ';
+	put_right(screen, y, from, STYLE_USER, text);
+}
+
 /* Draws rates per second and current totals. A figure that does not fit is left out whole. */
 static void draw_totals(struct screen *screen, const struct top *top, int y)
 {
@@ -115,7 +138,10 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 		{ "threads", (double)total->threads },
 		{ "%usr", rates_cpu_pct(rates, total->states.user_ns) },
 		{ "%sys", rates_cpu_pct(rates, total->states.system_ns) },
+		{ "%idle", top->host.all.idle },
+		{ "running", top->host.running },
 	};
+	const size_t count = ARRAY_SIZE(totals) - (top->host.nr_cpus ? 0 : 2);
 	char parts[ARRAY_SIZE(totals)][48];
 	const char *texts[ARRAY_SIZE(totals)];
 	int x;
@@ -124,51 +150,118 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 		snprintf(parts[i], sizeof(parts[i]), "%s %.0f", totals[i].name, totals[i].value);
 		texts[i] = parts[i];
 	}
-	x = put_list(screen, y, STYLE_PLAIN, 2, texts, ARRAY_SIZE(texts));
+	x = put_list(screen, y, STYLE_PLAIN, 2, texts, count);
 	/* Without the title there must be another place for it. */
 	if (top->paused && !top_is_roomy(top))
 		put_right(screen, y, x, STYLE_BAD, "paused");
+	else if (top->height)
+		draw_history(screen, &top->sparks, y, x);
 }
 
-static void draw_trust(struct screen *screen, const struct top *top)
+/* Of the host: what ran on a CPU, as a bar and in numbers. */
+static void draw_cpu(struct screen *screen, int x, int y, const char *name,
+		     const struct host_cpu *cpu)
+{
+	const double parts[] = { cpu->user, cpu->system, cpu->stolen };
+	static const char letters[] = "us#";
+	static const enum cell_style styles[] = { STYLE_USER, STYLE_SYSTEM, STYLE_RUNQ };
+	char text[2] = "", numbers[96] = "";
+	double sum = 0;
+	int at;
+
+	x = put_format(screen, x, y, STYLE_DIM, "%-5s[", name);
+	for (at = 0; at < CPU_BAR; at++) {
+		size_t part = 0;
+
+		/* The part that the middle of the letter is in. */
+		for (sum = parts[0];
+		     part + 1 < ARRAY_SIZE(parts) && (at + 0.5) * 100 / CPU_BAR > sum;)
+			sum += parts[++part];
+		text[0] = (at + 0.5) * 100 / CPU_BAR > sum ? ' ' : letters[part];
+		x = put(screen, x, y, styles[part], text);
+	}
+	if (cpu->switches >= 0)
+		snprintf(numbers, sizeof(numbers), "  csw/s %.0f", cpu->switches);
+	if (cpu->migrations >= 0)
+		snprintf(numbers + strlen(numbers), sizeof(numbers) - strlen(numbers),
+			 "  mig/s %.0f", cpu->migrations);
+	x = put(screen, x, y, STYLE_DIM, "]");
+	x = put_format(screen, x, y, STYLE_PLAIN, " usr %2.0f sys %2.0f idle %3.0f", cpu->user,
+		       cpu->system, cpu->idle);
+	put(screen, x, y, STYLE_DIM, numbers);
+}
+
+static int draw_cpus(struct screen *screen, const struct top *top, int y)
+{
+	const struct host *host = &top->host;
+	unsigned int per_line;
+	int lines = top_cpu_lines(top, &per_line);
+	char name[16];
+
+	if (lines && !per_line) {
+		draw_cpu(screen, 0, y, "cpus", &host->all);
+	} else if (lines) {
+		for (unsigned int i = 0; i < host->nr_cpus; i++) {
+			snprintf(name, sizeof(name), "cpu%u", host->cpus[i].number);
+			draw_cpu(screen, (int)(i % per_line) * (screen->width / (int)per_line),
+				 y + (int)(i / per_line), name, &host->cpus[i]);
+		}
+	}
+	return lines;
+}
+
+static void draw_trust(struct screen *screen, const struct top *top, int y)
 {
 	bool exact = losses_none(&top->rates->losses);
 	char text[LOSSES_TEXT_MAX], order[160];
 	int x;
 
 	losses_text(&top->rates->losses, text, sizeof(text));
-	x = put(screen, 0, 2, exact ? STYLE_PLAIN : STYLE_BAD, text);
-	snprintf(order, sizeof(order), "by %s, sort %s%s%s", rate_by_names[top->by],
-		 columns_sort_head(top->places[top->opened].sort),
+	x = put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
+	snprintf(order, sizeof(order), "by %s%s, sort %s%s%s%s", rate_by_names[top->by],
+		 top->depths ? " as a tree" : "", columns_sort_head(top->places[top->opened].sort),
+		 top->places[top->opened].reversed ? " reversed" : "",
 		 top->filter[0] ? ", filter " : "", top->filter);
-	put_right(screen, 2, x, STYLE_PLAIN, order);
+	put_right(screen, y, x, STYLE_PLAIN, order);
 }
 
 /* Draws whose calls are shown, and what it does as a whole. */
+#define STATES_BAR 20
+
 static void draw_opened(struct screen *screen, const struct top *top, int y)
 {
 	const struct rate *line = &top->line;
 	const struct microstates *states = &line->states;
+	char bar[STATES_BAR + 1], one[2] = "";
 	int x = put(screen, 0, y, STYLE_STRONG, top->title);
 
 	if (top->gone) {
 		put(screen, x, y, STYLE_BAD,
-		    top->who.by == RATE_BY_PID ? " has ended" : ": nothing left");
+		    top->who.by == RATE_BY_PID || top->who.by == RATE_BY_TID
+			    ? " has ended; its last calls:"
+			    : ": nothing left; the last calls:");
 		return;
 	}
 	if (line->threads)
 		x = put_format(screen, x, y, STYLE_PLAIN, "  threads %" PRIu64, line->threads);
 	else
 		x = put(screen, x, y, STYLE_PLAIN, "  ended");
-	put_format(screen, x, y, STYLE_PLAIN,
-		   "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
-		   rate_share_pct(line, states->user_ns), rate_share_pct(line, states->system_ns),
-		   rate_share_pct(line, states->runq_ns), rate_share_pct(line, states->lock_ns),
-		   rate_share_pct(line, states->sleep_ns));
+	x = put_format(
+		screen, x, y, STYLE_PLAIN, "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
+		rate_share_pct(line, states->user_ns), rate_share_pct(line, states->system_ns),
+		rate_share_pct(line, states->runq_ns), rate_share_pct(line, states->lock_ns),
+		rate_share_pct(line, states->sleep_ns));
+	write_states(states, STATES_BAR, bar);
+	for (const char *letter = bar; *letter && x + 2 + STATES_BAR < screen->width; letter++) {
+		one[0] = *letter;
+		put(screen, x + 2 + (int)(letter - bar), y, state_style(*letter), one);
+	}
 }
 
 static void draw_head(struct screen *screen, const struct top *top)
 {
+	int y = 2;
+
 	if (!top_is_roomy(top)) {
 		if (top->opened)
 			draw_opened(screen, top, 0);
@@ -178,9 +271,10 @@ static void draw_head(struct screen *screen, const struct top *top)
 	}
 	draw_title(screen, top);
 	draw_totals(screen, top, 1);
-	draw_trust(screen, top);
+	y += draw_cpus(screen, top, y);
+	draw_trust(screen, top, y++);
 	if (top->opened)
-		draw_opened(screen, top, 3);
+		draw_opened(screen, top, y);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -195,22 +289,44 @@ static void put_cell(struct screen *screen, const struct column_place *place, in
 	put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent, text);
 }
 
-static enum cell_style line_style(const struct top *top, size_t index)
+/* A bar letter by letter, and numbers that are not 0, have colours of their own. */
+static void put_styled(struct screen *screen, const struct column_place *place, int y,
+		       enum cell_style style, const char *text)
+{
+	enum cell_style own = place->column->style;
+	char one[2] = "";
+
+	if (own == STYLE_STRONG && style != STYLE_CURSOR) {
+		for (int i = 0; text[i] && i < place->width; i++) {
+			one[0] = text[i];
+			put(screen, place->x + i, y, state_style(text[i]), one);
+		}
+		return;
+	}
+	if (own && style == STYLE_PLAIN && strcspn(text, "123456789") < strlen(text))
+		style = own;
+	put_cell(screen, place, y, style, text);
+}
+
+static enum cell_style line_style(const struct top *top, size_t index, bool has_cursor)
 {
 	const struct rate *line = top_line(top, index);
 
-	if (top->height && top->places[top->opened].cursor == index)
+	if (has_cursor && top->height && top->places[top->opened].cursor == index)
 		return STYLE_CURSOR;
-	return line->calls && (top->opened || line->threads) ? STYLE_PLAIN : STYLE_DIM;
+	return line->calls && (top->opened || line->threads || top->by == RATE_BY_SYSCALL)
+		       ? STYLE_PLAIN
+		       : STYLE_DIM;
 }
 
-static void draw_table(struct screen *screen, const struct top *top)
+/* Draws the heads and so many lines of a table, from a line of the screen on. */
+static void draw_table(struct screen *screen, const struct top *top, int y, size_t room,
+		       bool has_cursor)
 {
-	size_t count = top_count(top), room = top_room(top), first = top->places[top->opened].first;
+	size_t count = top_count(top), first = has_cursor ? top->places[top->opened].first : 0;
 	struct column_place columns[MAX_COLUMNS];
 	size_t nr_columns = columns_place(top, columns);
 	char text[RATE_TEXT_MAX];
-	int y = top_head_lines(top) - 1;
 
 	fill(screen, y, STYLE_HEAD);
 	for (size_t i = 0; i < nr_columns; i++)
@@ -219,10 +335,12 @@ static void draw_table(struct screen *screen, const struct top *top)
 										 : STYLE_HEAD,
 			 columns[i].column->head);
 	for (size_t at = first; at < count && at < first + room; at++) {
-		fill(screen, ++y, line_style(top, at));
+		enum cell_style style = line_style(top, at, has_cursor);
+
+		fill(screen, ++y, style);
 		for (size_t i = 0; i < nr_columns; i++) {
 			columns[i].column->write(top, columns[i].column, top_line(top, at), text);
-			put_cell(screen, &columns[i], y, line_style(top, at), text);
+			put_styled(screen, &columns[i], y, style, text);
 		}
 	}
 	if (!count && room)
@@ -230,6 +348,69 @@ static void draw_table(struct screen *screen, const struct top *top)
 		    top->opened      ? "no calls"
 		    : top->filter[0] ? "nothing passes the filter"
 				     : "no process is counted");
+}
+
+/* --- the pane --------------------------------------------------------------------------------- */
+
+static int draw_text(struct screen *screen, const struct top *top, int y, int lines)
+{
+	struct pane_text *pane __cleanup(freep) = malloc(sizeof(*pane));
+
+	if (!pane || pane_write(top, (size_t)lines, pane))
+		return -ENOMEM;
+	for (size_t i = 0; i < pane->count; i++)
+		put(screen, 0, y + (int)i, STYLE_PLAIN, pane->lines[i]);
+	return 0;
+}
+
+/* The calls of the chosen line, as if it were opened. */
+static int draw_chosen_calls(struct screen *screen, const struct top *top, int y, int lines)
+{
+	struct top view = *top;
+	struct rate *calls __cleanup(freep) = NULL;
+
+	if (rates_calls(top->rates, top_subject(top), &calls, &view.nr_calls))
+		return -ENOMEM;
+	columns_sort_calls(calls, view.nr_calls, &top->places[1]);
+	view.opened = true;
+	view.line = *top_subject(top);
+	view.calls = calls;
+	draw_table(screen, &view, y, lines > 1 ? (size_t)lines - 1 : 0, false);
+	return 0;
+}
+
+static int draw_pane(struct screen *screen, const struct top *top)
+{
+	int lines = top_pane_lines(top), x;
+	int y = screen->height - top_foot_lines(top) - lines;
+	char title[TOP_TEXT_MAX];
+
+	if (!lines)
+		return 0;
+	columns_title(top->rates, top_subject(top), title, sizeof(title));
+	fill(screen, y, STYLE_DIM);
+	x = put_format(screen, 0, y, STYLE_STRONG, "%s: ", title);
+	for (int pane = 0; pane < PANE_NONE; pane++) {
+		if (pane == PANE_STACKS && !top->has_stacks)
+			continue;
+		x = put(screen, x, y, pane == (int)top->pane ? STYLE_SORTED : STYLE_DIM,
+			pane_names[pane]);
+		x = put(screen, x, y, STYLE_DIM, "  ");
+	}
+	put_right(screen, y, x, STYLE_DIM, "Tab: next");
+	if (top->pane == PANE_CALLS)
+		return draw_chosen_calls(screen, top, y + 1, lines - 1);
+	return draw_text(screen, top, y + 1, lines - 1);
+}
+
+static int draw_body(struct screen *screen, const struct top *top)
+{
+	int y = top_head_lines(top) - 1;
+
+	if (top->opened && top->pane != PANE_CALLS && top->height)
+		return draw_text(screen, top, y, (int)top_room(top) + 1);
+	draw_table(screen, top, y, top_room(top), true);
+	return draw_pane(screen, top);
 }
 
 /* --- below it --------------------------------------------------------------------------------- */
@@ -272,6 +453,7 @@ int screen_draw(const struct top *top, struct screen *ret)
 {
 	struct screen screen = { top->width, top->height, -1, -1, NULL };
 	size_t count;
+	int err = 0;
 
 	if (!screen.height)
 		screen.height = top_head_lines(top) + (int)top_count(top);
@@ -290,11 +472,14 @@ int screen_draw(const struct top *top, struct screen *ret)
 		draw_foot(&screen, top);
 	} else {
 		draw_head(&screen, top);
-		draw_table(&screen, top);
+		err = draw_body(&screen, top);
 		draw_foot(&screen, top);
 	}
-	*ret = screen;
-	return 0;
+	if (err)
+		screen_done(&screen);
+	else
+		*ret = screen;
+	return err;
 }
 
 int screen_print(const struct screen *screen, FILE *out)
@@ -306,7 +491,7 @@ int screen_print(const struct screen *screen, FILE *out)
 		while (length && row[length - 1].c == ' ')
 			length--;
 		for (int x = 0; x < length; x++)
-			fputc(row[x].c, out);
+			fputc(is_spark(row[x].c) ? SPARK_ASCII[(int)row[x].c] : row[x].c, out);
 		fputc('\n', out);
 	}
 	return ferror(out) ? -EIO : 0;

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Holds one frame of `bpftruss top` as a grid of cells, printable ASCII, each with a style; and the
- * terminal that shows it.
+ * Holds one frame of `bpftruss top` as a grid of cells, each with a style; and the terminal that shows
+ * it. A cell has printable ASCII, or a level of a sparkline from 1 to SPARK_LEVELS.
  */
 #pragma once
 
 #include "tui/top.h"
-
-enum cell_style {
-	STYLE_PLAIN,
-	STYLE_DIM,
-	STYLE_STRONG,
-	STYLE_HEAD,   /* heads of columns */
-	STYLE_SORTED, /* that of the column in whose order the table is */
-	STYLE_CURSOR,
-	STYLE_BAD, /* what must not be overlooked: losses, paused, ended */
-	NR_CELL_STYLE,
-};
 
 struct cell {
 	char c;
@@ -50,7 +39,7 @@ void term_close(void);
 
 void term_size(int *width, int *height);
 
-/* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. */
-int term_key(void);
+/* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. Of a click, where it was. */
+int term_key(int *x, int *y);
 
 void term_show(const struct screen *screen);

@@ -2,15 +2,31 @@
 /* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
 #include "tui/screen.h"
 
+#include <langinfo.h>
+#include <locale.h>
+
+#define NCURSES_WIDECHAR 1
 #include <ncurses.h>
 
 /* Behind all others, as its macros are words of every day. */
 #include <term.h>
 
-static const attr_t styles[NR_CELL_STYLE] = {
-	[STYLE_DIM] = A_DIM,        [STYLE_STRONG] = A_BOLD,
-	[STYLE_HEAD] = A_UNDERLINE, [STYLE_SORTED] = A_UNDERLINE | A_BOLD,
-	[STYLE_CURSOR] = A_REVERSE, [STYLE_BAD] = A_BOLD, /* or a colour */
+/* How styles look, and in which colour where there are colours; 0: that of the terminal. */
+static const struct {
+	attr_t attributes, coloured;
+	short colour;
+} styles[NR_CELL_STYLE] = {
+	[STYLE_DIM] = { A_DIM, A_DIM, 0 },
+	[STYLE_STRONG] = { A_BOLD, A_BOLD, 0 },
+	[STYLE_HEAD] = { A_UNDERLINE, A_REVERSE, COLOR_GREEN },
+	[STYLE_SORTED] = { A_UNDERLINE | A_BOLD, A_REVERSE | A_BOLD, COLOR_CYAN },
+	[STYLE_CURSOR] = { A_REVERSE, A_REVERSE, COLOR_CYAN },
+	[STYLE_BAD] = { A_BOLD, A_NORMAL, COLOR_RED },
+	[STYLE_USER] = { A_NORMAL, A_NORMAL, COLOR_GREEN },
+	[STYLE_SYSTEM] = { A_NORMAL, A_BOLD, COLOR_BLUE },
+	[STYLE_RUNQ] = { A_BOLD, A_NORMAL, COLOR_YELLOW },
+	[STYLE_LOCK] = { A_BOLD, A_NORMAL, COLOR_MAGENTA },
+	[STYLE_SLEEP] = { A_DIM, A_DIM, 0 },
 };
 
 static bool refuse(const char *why, struct diag *d)
@@ -60,15 +76,20 @@ int term_open(struct diag *d)
 	/* https://no-color.org: any value but an empty one. */
 	const char *no_color = getenv("NO_COLOR");
 
+	/* Only for the characters of sparklines: numbers stay as they are. */
+	setlocale(LC_CTYPE, "");
 	if (!newterm(NULL, stdout, stdin)) {
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	/* Bad values are red then: COLORS says so. */
+	/* COLORS says then whether there are any. */
 	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
 		use_default_colors();
-		init_pair(1, COLOR_RED, -1);
+		for (short colour = COLOR_BLACK; colour <= COLOR_WHITE; colour++)
+			init_pair((short)(colour + 1), colour, -1);
 	}
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
 	cbreak();
 	noecho();
 	nonl();
@@ -91,7 +112,21 @@ void term_size(int *width, int *height)
 	*height = LINES > 0 ? LINES : 1;
 }
 
-int term_key(void)
+/* The wheel moves the cursor; a click is one. */
+static int mouse_key(int *x, int *y)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return TOP_KEY_OTHER;
+	*x = event.x;
+	*y = event.y;
+	if (event.bstate & BUTTON4_PRESSED)
+		return TOP_KEY_UP;
+	return event.bstate & BUTTON5_PRESSED ? TOP_KEY_DOWN : TOP_KEY_CLICK;
+}
+
+int term_key(int *x, int *y)
 {
 	static const struct {
 		int theirs, ours;
@@ -110,29 +145,61 @@ int term_key(void)
 		{ KEY_BACKSPACE, TOP_KEY_BACKSPACE },
 		{ 0x7f, TOP_KEY_BACKSPACE },
 		{ KEY_RESIZE, TOP_KEY_RESIZE },
+		{ KEY_BTAB, TOP_KEY_BACKTAB },
+		{ KEY_F(1), '?' },
+		{ KEY_F(3), '/' },
+		{ KEY_F(4), '/' },
+		{ KEY_F(5), 't' },
+		{ KEY_F(6), '>' },
+		{ KEY_F(10), 'q' },
 	};
 	int key = getch();
 
+	if (key == KEY_MOUSE)
+		return mouse_key(x, y);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (keys[i].theirs == key)
 			return keys[i].ours;
 	}
-	/* Any other key is one that does nothing. */
-	return key > 0 && key < 0x7f ? key : '\t';
+	return key > 0 && key < 0x7f ? key : TOP_KEY_OTHER;
+}
+
+static attr_t look_of(enum cell_style style)
+{
+	short colour = styles[style].colour;
+
+	if (!COLORS)
+		return styles[style].attributes;
+	return styles[style].coloured | (colour ? COLOR_PAIR(colour + 1) : 0);
+}
+
+static void show_cell(int x, int y, const struct cell *cell, bool has_blocks)
+{
+	attr_t look = look_of(cell->style);
+	bool is_spark = cell->c <= SPARK_LEVELS;
+	/* From one eighth of a block to a full one. */
+	const wchar_t block[] = { (wchar_t)(0x2580 + cell->c), 0 };
+	cchar_t wide;
+
+	if (!is_spark || !has_blocks) {
+		mvaddch(y, x, (chtype)(is_spark ? SPARK_ASCII[(int)cell->c] : cell->c) | look);
+	} else {
+		setcchar(&wide, block, look & ~A_COLOR, PAIR_NUMBER(look), NULL);
+		mvadd_wch(y, x, &wide);
+	}
 }
 
 void term_show(const struct screen *screen)
 {
+	bool has_blocks = !strcmp(nl_langinfo(CODESET), "UTF-8");
+
 	erase();
 	for (int y = 0; y < screen->height; y++) {
 		for (int x = 0; x < screen->width; x++) {
 			const struct cell *cell = &screen->cells[y * screen->width + x];
 
-			attr_t style = cell->style == STYLE_BAD && COLORS ? (attr_t)COLOR_PAIR(1)
-									  : styles[cell->style];
-
 			if (cell->c != ' ' || cell->style)
-				mvaddch(y, x, (chtype)(unsigned char)cell->c | style);
+				show_cell(x, y, cell, has_blocks);
 		}
 	}
 	curs_set(screen->cursor_x >= 0);

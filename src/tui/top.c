@@ -19,6 +19,9 @@ void top_done(struct top *top)
 	rates_free(top->rates);
 	free(top->calls);
 	free(top->shown);
+	free(top->depths);
+	sparks_done(&top->sparks);
+	host_done(&top->host);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -33,10 +36,46 @@ bool top_is_roomy(const struct top *top)
 	return !top->height || top->height >= ROOMY_HEIGHT;
 }
 
+/* So tall a screen has room for CPUs and the pane. */
+#define TALL_HEIGHT 20
+
+#define CPU_WIDTH 56
+
+int top_cpu_lines(const struct top *top, unsigned int *ret_per_line)
+{
+	unsigned int columns =
+		top->width >= 2 * CPU_WIDTH ? (unsigned int)top->width / CPU_WIDTH : 1;
+	unsigned int lines = (top->host.nr_cpus + columns - 1) / columns;
+
+	*ret_per_line = columns;
+	if (!top->host.nr_cpus || top->height < TALL_HEIGHT)
+		return 0;
+	if (!top->one_cpu && (int)lines <= top->height / 6)
+		return (int)lines;
+	*ret_per_line = 0;
+	return 1;
+}
+
+int top_pane_lines(const struct top *top)
+{
+	if (top->opened || top->pane == PANE_NONE || top->height < TALL_HEIGHT || !top->nr_shown)
+		return 0;
+	return top->height / 3;
+}
+
 int top_head_lines(const struct top *top)
 {
-	/* Title, totals, trust; whose calls; heads of the columns. */
-	return (top_is_roomy(top) ? 3 + top->opened : 1) + 1;
+	unsigned int per_line;
+
+	/* Title, totals, CPUs, trust; whose calls; heads of the columns. */
+	return (top_is_roomy(top) ? 3 + top_cpu_lines(top, &per_line) + top->opened : 1) + 1;
+}
+
+const struct rate *top_subject(const struct top *top)
+{
+	if (top->opened)
+		return &top->line;
+	return top->nr_shown ? top_line(top, top->places[0].cursor) : NULL;
 }
 
 int top_foot_lines(const struct top *top)
@@ -51,7 +90,7 @@ size_t top_count(const struct top *top)
 
 size_t top_room(const struct top *top)
 {
-	int taken = top_head_lines(top) + top_foot_lines(top);
+	int taken = top_head_lines(top) + top_foot_lines(top) + top_pane_lines(top);
 
 	if (!top->height)
 		return top_count(top);
@@ -74,6 +113,17 @@ static void top_settle(struct top *top)
 		place->first = count > room ? count - room : 0;
 }
 
+static void top_sort(struct top *top)
+{
+	const struct top_place *place = &top->places[0];
+	struct rates *rates = top->rates;
+
+	if (rates->by == RATE_BY_SYSCALL)
+		columns_sort_calls(rates->lines, rates->nr_lines, place);
+	else
+		rates_sort(rates, place->sort, place->reversed);
+}
+
 /* Sorts and filters anew. */
 static int top_arrange(struct top *top)
 {
@@ -88,20 +138,24 @@ static int top_arrange(struct top *top)
 	free(top->shown);
 	top->shown = shown;
 	top->nr_shown = 0;
-	rates_sort(top->rates, top->places[0].sort);
+	free(top->depths);
+	top->depths = NULL;
+	top_sort(top);
 	for (size_t i = 0; i < top->rates->nr_lines; i++) {
 		if (top->limit && top->nr_shown == top->limit)
 			break;
 		if (columns_contain(&top->rates->lines[i], top->filter))
 			shown[top->nr_shown++] = i;
 	}
+	if (top->tree && top->rates->by == RATE_BY_PID && top_make_tree(top))
+		return -ENOMEM;
 	followed = top->follows ? rates_find(top->rates, &top->followed) : NULL;
 	for (size_t i = 0; followed && i < top->nr_shown; i++) {
 		if (&top->rates->lines[shown[i]] == followed)
 			top->places[0].cursor = i;
 	}
 	if (top->opened && top->calls)
-		columns_sort_calls(top->calls, top->nr_calls, top->places[1].sort);
+		columns_sort_calls(top->calls, top->nr_calls, &top->places[1]);
 	top_settle(top);
 	return 0;
 }
@@ -117,15 +171,21 @@ static int top_find_opened(struct top *top)
 		return 0;
 	found = rates_find(top->rates, &top->who);
 	top->gone = !found;
-	if (found && rates_calls(top->rates, found, &calls, &nr_calls))
+	if (!found) {
+		/* Its figures stay; what its pointers led to is gone with the interval. */
+		top->line.process = NULL;
+		top->line.thread = NULL;
+		top->line.user = NULL;
+		top->line.unit = top->line.container = "-";
+		top->line.unit_length = top->line.container_length = 1;
+		return 0;
+	}
+	if (rates_calls(top->rates, found, &calls, &nr_calls))
 		return -ENOMEM;
 	free(top->calls);
 	top->calls = calls;
 	top->nr_calls = nr_calls;
-	if (found)
-		top->line = *found;
-	else /* What its pointers led to is gone with the interval. */
-		top->line = (struct rate){ .pid = top->line.pid, .unit = "-", .unit_length = 1 };
+	top->line = *found;
 	return 0;
 }
 
@@ -138,6 +198,8 @@ int top_update(struct top *top, struct rates *rates)
 	top->nr_shown = 0;
 	if (rates->by != top->by)
 		err = rates_group(rates, top->by);
+	if (!err)
+		err = sparks_add(&top->sparks, rates);
 	if (!err)
 		err = top_find_opened(top);
 	return err ?: top_arrange(top);
@@ -158,6 +220,10 @@ static int key_open(struct top *top)
 
 	if (top->opened || !top->nr_shown)
 		return 0;
+	if (top->by == RATE_BY_SYSCALL) {
+		top->message = "This is a call already: the pane below has its errors (Tab).";
+		return 0;
+	}
 	line = top_line(top, top->places[0].cursor);
 	rate_identify(top->rates, line, &top->who);
 	columns_title(top->rates, line, top->title, sizeof(top->title));
@@ -198,18 +264,43 @@ static int key_sort(struct top *top, int step)
 	return top_arrange(top);
 }
 
-static int key_group(struct top *top)
+static int key_reverse(struct top *top)
 {
-	enum rate_by by = (top->by + 1) % NR_RATE_BY;
+	struct top_place *place = &top->places[top->opened];
 
-	if (top->opened)
+	top->follows = false;
+	*place = (struct top_place){ .sort = place->sort, .reversed = !place->reversed };
+	return top_arrange(top);
+}
+
+/* Shows lines of another kind; threads are known from the next interval on. */
+static int top_group(struct top *top, enum rate_by by)
+{
+	bool has_threads = top->by == RATE_BY_TID;
+	enum rate_key *sort = &top->places[0].sort;
+
+	if (top->opened || by == top->by)
 		return 0;
-	if (top->rates && rates_group(top->rates, by))
+	if (has_threads || by == RATE_BY_TID) {
+		rates_free(top->rates);
+		top->rates = NULL;
+		top->nr_shown = 0;
+	} else if (top->rates && rates_group(top->rates, by)) {
 		return -ENOMEM;
+	}
 	top->by = by;
 	top->follows = false;
 	top->places[0].cursor = top->places[0].first = 0;
+	if (!columns_have(top, *sort))
+		*sort = RATE_CALLS;
 	return top_arrange(top);
+}
+
+static int key_group(struct top *top, unsigned int step)
+{
+	unsigned int kinds = RATE_BY_TID; /* which H is for */
+
+	return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID : (top->by + step) % kinds);
 }
 
 static void key_prompt(struct top *top, enum top_prompt prompt)
@@ -281,6 +372,24 @@ static int press_in_prompt(struct top *top, int key)
 	return top_arrange(top);
 }
 
+static void key_pane(struct top *top, unsigned int step)
+{
+	do
+		top->pane = (top->pane + step) % NR_TOP_PANE;
+	while ((top->pane == PANE_STACKS && !top->has_stacks) ||
+	       (top->pane == PANE_NONE && top->opened));
+}
+
+/* Sorts the list by a column, where it has that. */
+static int key_sort_by(struct top *top, enum rate_key key)
+{
+	if (top->opened || !columns_have(top, key))
+		return 0;
+	top->follows = false;
+	top->places[0] = (struct top_place){ .sort = key };
+	return top_arrange(top);
+}
+
 static int press_in_table(struct top *top, int key, bool *quit)
 {
 	switch (key) {
@@ -290,6 +399,27 @@ static int press_in_table(struct top *top, int key, bool *quit)
 		return key_back(top, false, quit);
 	case TOP_KEY_ENTER:
 		return key_open(top);
+	case 'I':
+	case 'R':
+		return key_reverse(top);
+	case 'H':
+		return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID : RATE_BY_TID);
+	case 't':
+		top->tree = !top->tree;
+		return top_arrange(top);
+	case '1':
+		top->one_cpu = !top->one_cpu;
+		break;
+	case '\t':
+		key_pane(top, 1);
+		break;
+	case TOP_KEY_BACKTAB:
+		key_pane(top, NR_TOP_PANE - 1);
+		break;
+	case 'P':
+		return key_sort_by(top, RATE_CPU);
+	case 'N':
+		return key_sort_by(top, RATE_PID);
 	case 's':
 	case '>':
 	case TOP_KEY_RIGHT:
@@ -298,7 +428,9 @@ static int press_in_table(struct top *top, int key, bool *quit)
 	case TOP_KEY_LEFT:
 		return key_sort(top, -1);
 	case 'g':
-		return key_group(top);
+		return key_group(top, 1);
+	case 'G':
+		return key_group(top, RATE_BY_TID - 1);
 	case 'p':
 	case ' ':
 		top->paused = !top->paused;
@@ -323,7 +455,7 @@ static int press_in_table(struct top *top, int key, bool *quit)
 int top_press(struct top *top, int key, bool *quit)
 {
 	top->message = NULL;
-	if (key == TOP_KEY_NONE || key == TOP_KEY_RESIZE)
+	if (key == TOP_KEY_NONE || key == TOP_KEY_RESIZE || key == TOP_KEY_CLICK)
 		return 0;
 	if (top->help) {
 		top->help = false;
@@ -332,4 +464,37 @@ int top_press(struct top *top, int key, bool *quit)
 	if (top->prompt != PROMPT_NONE)
 		return press_in_prompt(top, key);
 	return press_in_table(top, key, quit);
+}
+
+int top_click(struct top *top, int x, int y)
+{
+	struct top_place *place = &top->places[top->opened];
+	size_t line = place->first + (size_t)(y - top_head_lines(top));
+	struct column_place columns[MAX_COLUMNS];
+	size_t nr_columns = columns_place(top, columns);
+
+	if (top->help || top->prompt != PROMPT_NONE)
+		return 0;
+	for (size_t i = 0; i < nr_columns && y == top_head_lines(top) - 1; i++) {
+		enum rate_key key = columns[i].column->key;
+
+		if (x < columns[i].x || x > columns[i].x + columns[i].width || key == NR_LINE_KEY)
+			continue;
+		if (key == place->sort)
+			return key_reverse(top);
+		top->follows = false;
+		*place = (struct top_place){ .sort = key };
+		return top_arrange(top);
+	}
+	if (y < top_head_lines(top) || line >= place->first + top_room(top) ||
+	    line >= top_count(top))
+		return 0;
+	if (line == place->cursor)
+		return key_open(top);
+	place->cursor = line;
+	if (!top->opened) {
+		top->follows = true;
+		rate_identify(top->rates, top_line(top, line), &top->followed);
+	}
+	return 0;
 }

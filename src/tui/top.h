@@ -6,6 +6,8 @@
 #pragma once
 
 #include "model/rates.h"
+#include "tui/host.h"
+#include "tui/sparks.h"
 
 /* A key: an ASCII character or one of these. */
 enum top_key {
@@ -21,7 +23,10 @@ enum top_key {
 	TOP_KEY_PAGE_DOWN,
 	TOP_KEY_HOME,
 	TOP_KEY_END,
+	TOP_KEY_BACKTAB,
 	TOP_KEY_RESIZE, /* the terminal has another size: top_resize() is due */
+	TOP_KEY_CLICK,  /* of the mouse: top_click() is due */
+	TOP_KEY_OTHER,  /* does nothing */
 };
 
 enum top_prompt {
@@ -36,12 +41,27 @@ enum top_prompt {
 struct top_place {
 	size_t cursor, first;
 	enum rate_key sort;
+	bool reversed;
+};
+
+/* What is shown of the chosen line below the list, or of an opened one. */
+enum top_pane {
+	PANE_CALLS,
+	PANE_ERRORS,
+	PANE_DURATIONS,
+	PANE_STACKS, /* only where stacks are taken */
+	PANE_NONE,
+	NR_TOP_PANE,
 };
 
 struct top {
 	struct rates *rates; /* owned; NULL: the first interval has not ended */
 	size_t *shown;       /* owned: the lines that pass the filter */
 	size_t nr_shown;
+	unsigned char
+		*depths; /* owned: of each line of the rates, in the tree; NULL: there is none */
+	struct sparks sparks; /* calls per second of the last intervals */
+	struct host host;
 
 	enum rate_by by;
 	char filter[TOP_TEXT_MAX];
@@ -49,6 +69,10 @@ struct top {
 	bool paused;
 	size_t limit; /* lines at most; 0: all */
 	bool help;
+	bool tree;       /* processes stand below their parents */
+	bool one_cpu;    /* one head line for all CPUs */
+	bool has_stacks; /* stacks are taken */
+	enum top_pane pane;
 
 	struct top_place places[2]; /* of the list, and of the calls of one that is opened */
 	bool follows;               /* the cursor stays on one line, wherever that goes */
@@ -57,7 +81,7 @@ struct top {
 	bool opened;
 	struct rate_identity who; /* whose calls are shown */
 	struct rate line;         /* its last figures; pointers are valid only if it is there */
-	bool gone;                /* it was not in the last interval */
+	bool gone; /* it was not in the last interval: what is shown is of the one before */
 	char title[TOP_TEXT_MAX]; /* what it is called, safe to show */
 	struct rate *calls;       /* owned: those of the last interval in which it was */
 	size_t nr_calls;
@@ -82,9 +106,18 @@ void top_resize(struct top *top, int width, int height);
 /* Returns 0 or -ENOMEM; sets *quit when the user has had enough. */
 int top_press(struct top *top, int key, bool *quit);
 
+/* A click of the mouse: on a line it is chosen, and opened if it was; on a head it is sorted by it. */
+int top_click(struct top *top, int x, int y);
+
 /* Below this height of the screen there is no room for more than totals and table. */
 #define ROOMY_HEIGHT 10
 bool top_is_roomy(const struct top *top);
+
+/* How many lines there are for CPUs, and how many CPUs each has; 0 where there is no room. */
+int top_cpu_lines(const struct top *top, unsigned int *ret_per_line);
+
+/* Lines of the pane below the list, with its title; 0: it is not shown. */
+int top_pane_lines(const struct top *top);
 
 /* Lines of the screen above the rows of the table that is shown, and below them. */
 int top_head_lines(const struct top *top);
@@ -97,6 +130,31 @@ size_t top_count(const struct top *top);
 /* Returns one of its lines. */
 const struct rate *top_line(const struct top *top, size_t index);
 
+/* The line whose calls, errors and durations are shown: the opened or the chosen one; NULL: none. */
+const struct rate *top_subject(const struct top *top);
+
+/* --- tree.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Puts the shown lines of processes below their parents; siblings stay in order. Notes how deep each is. Returns 0 or -ENOMEM.
+ */
+int top_make_tree(struct top *top);
+
+/* --- pane.c: what a line's calls came to ---------------------------------------------------------- */
+
+#define PANE_LINE_MAX 256
+#define PANE_MAX      64
+
+struct pane_text {
+	char lines[PANE_MAX][PANE_LINE_MAX]; /* printable ASCII */
+	size_t count;
+};
+
+/* Writes errors, durations or stacks of the line that is shown; at most so many lines. 0 or -ENOMEM. */
+int pane_write(const struct top *top, size_t most, struct pane_text *ret);
+
+extern const char *const pane_names[NR_TOP_PANE];
+
 /* --- top_columns.c: the columns of both tables --------------------------------------------------- */
 
 /* Holds any text of a cell: escapes make four characters of a byte. */
@@ -108,6 +166,30 @@ bool columns_contain(const struct rate *line, const char *part);
 /* Names a line where it stands alone: process 17 (nginx). */
 void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
 
+/* How a cell looks. */
+enum cell_style {
+	STYLE_PLAIN,
+	STYLE_DIM,
+	STYLE_STRONG,
+	STYLE_HEAD,   /* heads of columns */
+	STYLE_SORTED, /* that of the column in whose order the table is */
+	STYLE_CURSOR,
+	STYLE_BAD, /* what must not be overlooked: errors, losses, paused, ended */
+	/* The microstates. */
+	STYLE_USER,
+	STYLE_SYSTEM,
+	STYLE_RUNQ,
+	STYLE_LOCK,
+	STYLE_SLEEP,
+	NR_CELL_STYLE,
+};
+
+/* Writes microstates as a bar of so many letters: u, s, r, l, and dots for sleep. */
+void write_states(const struct microstates *states, int width, char *text);
+
+/* The style of a letter of that bar. */
+enum cell_style state_style(char letter);
+
 struct top_column {
 	const char *head;
 	int width;
@@ -118,6 +200,9 @@ struct top_column {
 	void (*write)(const struct top *top, const struct top_column *column,
 		      const struct rate *line, char text[RATE_TEXT_MAX]);
 	size_t offset; /* of its number in a line */
+	int most;      /* so wide it may get where there is room; 0: it does not grow */
+	enum cell_style
+		style; /* of a number that is not 0; STYLE_STRONG: of a bar, letter by letter */
 };
 
 /* A column as it stands on the screen. */
@@ -126,10 +211,13 @@ struct column_place {
 	int x, width;
 };
 
-#define MAX_COLUMNS 24
+#define MAX_COLUMNS 32
 
 /* The columns of the table that is shown that fit its width, from left to right. */
 size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS]);
+
+/* Whether the table that is shown has a column to sort by that, if it is wide enough. */
+bool columns_have(const struct top *top, enum rate_key key);
 
 /* The head of the column in whose order a table is. */
 const char *columns_sort_head(enum rate_key key);
@@ -137,5 +225,5 @@ const char *columns_sort_head(enum rate_key key);
 /* The key to sort by that is step columns from the present one among those on the screen. */
 enum rate_key columns_next_key(const struct top *top, int step);
 
-/* Orders lines of calls: numbers from high to low, equal ones by name. */
-void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key);
+/* Orders lines of calls: numbers from high to low, or reversed, equal ones by name. */
+void columns_sort_calls(struct rate *calls, size_t count, const struct top_place *place);

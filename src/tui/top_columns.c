@@ -2,6 +2,8 @@
 /* Writes the cells of both tables of `bpftruss top`, and chooses the columns that fit. */
 #include "tui/top.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "model/label.h"
 
@@ -76,12 +78,85 @@ CELL_WRITER(write_cpu)
 /* A share of the time of the threads; those that were not read have none. */
 CELL_WRITER(write_share)
 {
-	const struct rate *whole = top->opened ? &top->line : line;
+	const struct rate *whole = top->opened                  ? &top->line
+				   : top->by == RATE_BY_SYSCALL ? &top->rates->total
+								: line;
 
 	if (microstates_total_ns(&whole->states))
 		text_pct(rate_share_pct(whole, number(column, line)), text);
 	else
 		strcpy(text, "-");
+}
+
+/*
+ * Each letter stands for the same share; the largest remainders decide who gets those that are left.
+ */
+void write_states(const struct microstates *states, int width, char *text)
+{
+	static const char letters[] = "usrl.";
+	const uint64_t parts[] = { states->user_ns, states->system_ns, states->runq_ns,
+				   states->lock_ns, states->sleep_ns };
+	double whole = (double)microstates_total_ns(states), rest[ARRAY_SIZE(parts)];
+	int counts[ARRAY_SIZE(parts)], left = width;
+
+	*text = 0;
+	if (whole == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		double share = (double)parts[i] / whole * width;
+
+		counts[i] = (int)share;
+		rest[i] = share - counts[i];
+		left -= counts[i];
+	}
+	for (; left > 0; left--) {
+		size_t most = 0;
+
+		for (size_t i = 1; i < ARRAY_SIZE(parts); i++)
+			most = rest[i] > rest[most] ? i : most;
+		counts[most]++;
+		rest[most] = -1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		memset(text, letters[i], (size_t)counts[i]);
+		text += counts[i];
+	}
+	*text = 0;
+}
+
+enum cell_style state_style(char letter)
+{
+	switch (letter) {
+	case 'u':
+		return STYLE_USER;
+	case 's':
+		return STYLE_SYSTEM;
+	case 'r':
+		return STYLE_RUNQ;
+	case 'l':
+		return STYLE_LOCK;
+	default:
+		return STYLE_SLEEP;
+	}
+}
+
+CELL_WRITER(write_bar)
+{
+	write_states(&line->states, column->width, text);
+}
+
+CELL_WRITER(write_history)
+{
+	const float *rates = sparks_find(&top->sparks, top->rates, line);
+	unsigned char levels[SPARK_INTERVALS];
+
+	*text = 0;
+	if (!rates)
+		return;
+	spark_levels(rates, levels);
+	for (int i = 0; i < SPARK_INTERVALS; i++)
+		text[i] = levels[i] ? (char)levels[i] : ' ';
+	text[SPARK_INTERVALS] = 0;
 }
 
 CELL_WRITER(write_runq)
@@ -124,17 +199,75 @@ CELL_WRITER(write_threads)
 		strcpy(text, "end");
 }
 
+CELL_WRITER(write_tid)
+{
+	if (line->tid)
+		snprintf(text, RATE_TEXT_MAX, "%u", line->tid);
+	else
+		strcpy(text, "ended");
+}
+
 /*
  * Names have printable ASCII only: any other byte stands there as \xNN, so that no program can
  * write to the terminal.
  */
-CELL_WRITER(write_name)
+static void text_name(const struct process *named, int depth, char *text)
 {
 	char name[PROCESS_LABEL_MAX] = "[overflow]";
+	int indent = 0;
+
+	if (named)
+		process_label(named, name);
+	/* Deeper than this there is no room for the name. */
+	depth = depth < 6 ? depth : 6;
+	if (depth)
+		indent = sprintf(text, "%*s`-", 2 * depth - 2, "");
+	text_escape_ascii(name, sizeof(name), text + indent, RATE_TEXT_MAX - (size_t)indent);
+}
+
+CELL_WRITER(write_name)
+{
+	bool is_leaf = top && top->depths && !top->opened;
+
+	text_name(line->process, is_leaf ? top->depths[line - top->rates->lines] : 0, text);
+}
+
+/* The thread's own name; of those that have ended, that of the process. */
+CELL_WRITER(write_thread)
+{
+	text_name(line->thread ? &line->thread->its : line->process, 0, text);
+}
+
+CELL_WRITER(write_container)
+{
+	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
 
 	if (line->process)
-		process_label(line->process, name);
+		text_escape_name(line->container, min_u64(line->container_length, RATE_TEXT_MAX),
+				 name);
 	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
+}
+
+/* The words with which the process was started, as /proc has them now. */
+CELL_WRITER(write_command)
+{
+	char path[40], words[256], safe[TEXT_ESCAPED_MAX(sizeof(words))];
+	FILE *file;
+	size_t size;
+
+	*text = 0;
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", line->pid);
+	file = line->pid && line->threads ? fopen(path, "re") : NULL;
+	if (!file)
+		return;
+	size = fread(words, 1, sizeof(words), file);
+	fclose(file);
+	while (size && !words[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		words[i] = words[i] ?: ' ';
+	text_escape_visible(words, size, safe);
+	text_escape_ascii(safe, sizeof(safe), text, RATE_TEXT_MAX);
 }
 
 CELL_WRITER(write_unit)
@@ -151,37 +284,6 @@ CELL_WRITER(write_user)
 	text_escape_ascii(line->user ?: "-", SIZE_MAX, text, RATE_TEXT_MAX);
 }
 
-bool columns_contain(const struct rate *line, const char *part)
-{
-	char texts[4][RATE_TEXT_MAX];
-	bool found = false;
-
-	write_name(NULL, NULL, line, texts[0]);
-	write_unit(NULL, NULL, line, texts[1]);
-	write_user(NULL, NULL, line, texts[2]);
-	snprintf(texts[3], sizeof(texts[3]), "%u", line->pid);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		found |= strcasestr(texts[i], part) != NULL;
-	return found;
-}
-
-void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size)
-{
-	char name[RATE_TEXT_MAX];
-
-	(rates->by == RATE_BY_UNIT ? write_unit : write_name)(NULL, NULL, line, name);
-	if (!line->process)
-		snprintf(text, size, "calls that found no room");
-	else if (rates->by == RATE_BY_UNIT)
-		snprintf(text, size, "unit %.56s", name);
-	else if (rates->by == RATE_BY_COMM)
-		snprintf(text, size, "all %.59s", name);
-	else if (!line->pid)
-		snprintf(text, size, "ended processes %.47s", name);
-	else
-		snprintf(text, size, "process %u (%.40s)", line->pid, name);
-}
-
 static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 {
 	struct row row = { .abi = line->oldest_abi, .nr = line->oldest_nr };
@@ -189,80 +291,174 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 	row_label(&row, label, ROW_LABEL_MAX);
 }
 
+bool columns_contain(const struct rate *line, const char *part)
+{
+	char texts[7][RATE_TEXT_MAX];
+	bool found = false;
+
+	write_name(NULL, NULL, line, texts[0]);
+	write_unit(NULL, NULL, line, texts[1]);
+	write_user(NULL, NULL, line, texts[2]);
+	write_thread(NULL, NULL, line, texts[3]);
+	write_container(NULL, NULL, line, texts[4]);
+	snprintf(texts[5], sizeof(texts[5]), "%u", line->tid ?: line->pid);
+	*texts[6] = 0;
+	if (!line->process)
+		call_label(line, texts[6]);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		found |= strcasestr(texts[i], part) != NULL;
+	return found;
+}
+
+void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size)
+{
+	static const struct {
+		const char *format;
+		void (*write)(const struct top *top, const struct top_column *column,
+			      const struct rate *line, char text[RATE_TEXT_MAX]);
+	} groups[NR_RATE_BY] = {
+		[RATE_BY_COMM] = { "all %.59s", write_name },
+		[RATE_BY_UNIT] = { "unit %.56s", write_unit },
+		[RATE_BY_USER] = { "user %.56s", write_user },
+		[RATE_BY_CONTAINER] = { "container %.51s", write_container },
+	};
+	char name[RATE_TEXT_MAX];
+
+	(rates->by == RATE_BY_TID ? write_thread : write_name)(NULL, NULL, line, name);
+	if (rates->by == RATE_BY_SYSCALL) {
+		call_label(line, name);
+		snprintf(text, size, "%.60s", name);
+	} else if (!line->process) {
+		snprintf(text, size, "calls that found no room");
+	} else if (groups[rates->by].write) {
+		groups[rates->by].write(NULL, NULL, line, name);
+		snprintf(text, size, groups[rates->by].format, name);
+	} else if (!line->pid) {
+		snprintf(text, size, "ended processes %.47s", name);
+	} else if (line->tid) {
+		snprintf(text, size, "thread %u (%.16s) of %u", line->tid, name, line->pid);
+	} else {
+		snprintf(text, size, "process %u (%.40s)", line->pid, name);
+	}
+}
+
 /* The call of the line, or the one that the line has been in for longest. */
 CELL_WRITER(write_call)
 {
 	text[0] = 0;
-	if (top->opened || line->in_flight)
+	if (top->opened || line->in_flight || top->by == RATE_BY_SYSCALL)
 		call_label(line, text);
 }
 
-#define BY_PID     (1U << RATE_BY_PID)
-#define BY_COMM    (1U << RATE_BY_COMM)
-#define BY_UNIT    (1U << RATE_BY_UNIT)
-#define BY_ANY     (BY_PID | BY_COMM | BY_UNIT)
-#define OF_CALLS   (1U << NR_RATE_BY)
-#define AT(member) offsetof(struct rate, member)
+#define BY(key)    (1U << RATE_BY_##key)
+#define BY_GROUPS  (BY(COMM) | BY(UNIT) | BY(USER) | BY(CONTAINER))
+#define BY_ONE     (BY(PID) | BY(TID))
+#define BY_ANY     (BY_GROUPS | BY_ONE)
+#define OF_CALLS   (1U << NR_RATE_BY | BY(SYSCALL))
+#define AT(member) .offset = offsetof(struct rate, member)
+#define GROWS(n)   .most = n
+#define LOOKS(s)   .style = STYLE_##s
+
+/* Longest name of a call, with an ABI behind it. */
+#define CALL_NAME_MAX 31
 
 /* From left to right. Processes have those up to the rank of OLDEST on a screen of 80 columns. */
-static const struct top_column columns[] = {
-	{ "PID", 7, false, 0, RATE_PID, BY_PID, write_pid, 0 },
-	{ "PROCS", 6, false, 0, NR_LINE_KEY, BY_COMM | BY_UNIT, write_count, AT(nr_processes) },
-	{ "COMM", 15, true, 0, RATE_COMM, BY_PID | BY_COMM, write_name, 0 },
-	{ "UNIT", 24, true, 0, RATE_UNIT, BY_UNIT, write_unit, 0 },
-	{ "USER", 9, true, 13, RATE_USER, BY_ANY, write_user, 0 },
-	{ "THR", 4, false, 12, RATE_THREADS, BY_ANY, write_threads, AT(threads) },
-	{ "CALLS/s", 7, false, 1, RATE_CALLS, BY_ANY, write_rate, AT(calls) },
-	{ "ERR/s", 6, false, 4, RATE_ERRORS, BY_ANY, write_rate, AT(errors) },
-	{ "%CPU", 5, false, 10, RATE_CPU, BY_ANY, write_cpu, 0 },
-	{ "%USR", 4, false, 5, RATE_USR, BY_ANY, write_share, AT(states.user_ns) },
-	{ "%SYS", 4, false, 2, RATE_SYS, BY_ANY, write_share, AT(states.system_ns) },
-	{ "%RUNQ", 5, false, 7, RATE_RUNQ, BY_ANY, write_runq, AT(states.runq_ns) },
-	{ "%LOCK", 5, false, 8, RATE_LOCK, BY_ANY, write_share, AT(states.lock_ns) },
-	{ "%SLP", 4, false, 6, RATE_SLEEP, BY_ANY, write_share, AT(states.sleep_ns) },
-	{ "MAX", 6, false, 3, RATE_WORST, BY_ANY, write_time, AT(worst_ns) },
-	{ "OLDEST", 7, false, 9, RATE_OLDEST, BY_ANY, write_oldest, 0 },
-	{ "IN CALL", 15, true, 11, NR_LINE_KEY, BY_ANY, write_call, 0 },
-	{ "UNIT", 22, true, 14, RATE_UNIT, BY_PID, write_unit, 0 },
-	{ "VCSW/s", 7, false, 15, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.voluntary_switches) },
-	{ "ICSW/s", 7, false, 16, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.involuntary_switches) },
-	{ "MINFLT/s", 8, false, 17, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.minor_faults) },
-	{ "MAJFLT/s", 8, false, 18, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.major_faults) },
+#define COLUMN(title, cells, is_left, importance, sorts, where, writer, ...) \
+	{ .head = title,                                                     \
+	  .width = cells,                                                    \
+	  .left = is_left,                                                   \
+	  .rank = importance,                                                \
+	  .key = sorts,                                                      \
+	  .tables = where,                                                   \
+	  .write = writer,                                                   \
+	  __VA_ARGS__ }
 
-	{ "SYSCALL", 17, true, 0, RATE_CALL, OF_CALLS, write_call, 0 },
-	{ "CALLS/s", 8, false, 1, RATE_CALLS, OF_CALLS, write_rate, AT(calls) },
-	{ "ERR/s", 6, false, 4, RATE_ERRORS, OF_CALLS, write_rate, AT(errors) },
-	{ "%SYS", 4, false, 7, RATE_SYS, OF_CALLS, write_share, AT(states.system_ns) },
-	{ "%SLP", 4, false, 8, RATE_SLEEP, OF_CALLS, write_share, AT(states.sleep_ns) },
-	{ "P50", 6, false, 6, RATE_P50, OF_CALLS, write_time, AT(p50_ns) },
-	{ "P99", 6, false, 3, RATE_P99, OF_CALLS, write_time, AT(p99_ns) },
-	{ "MAX", 6, false, 5, RATE_WORST, OF_CALLS, write_time, AT(worst_ns) },
-	{ "OPEN", 4, false, 9, RATE_OPEN, OF_CALLS, write_count, AT(in_flight) },
-	{ "OLDEST", 7, false, 2, RATE_OLDEST, OF_CALLS, write_oldest, 0 },
+static const struct top_column columns[] = {
+	COLUMN("PID", 7, false, 0, RATE_PID, BY_ONE, write_pid),
+	COLUMN("TID", 7, false, 0, NR_LINE_KEY, BY(TID), write_tid),
+	COLUMN("PROCS", 6, false, 0, NR_LINE_KEY, BY_GROUPS, write_count, AT(nr_processes)),
+	COLUMN("COMM", 15, true, 0, RATE_COMM, BY(PID) | BY(COMM), write_name),
+	COLUMN("THREAD", 15, true, 0, RATE_COMM, BY(TID), write_thread),
+	COLUMN("UNIT", 24, true, 0, RATE_UNIT, BY(UNIT), write_unit, GROWS(64)),
+	COLUMN("CONTAINER", 24, true, 0, RATE_CONTAINER, BY(CONTAINER), write_container, GROWS(64)),
+	COLUMN("USER", 16, true, 0, RATE_USER, BY(USER), write_user, GROWS(32)),
+	COLUMN("USER", 9, true, 12, RATE_USER, BY_ANY & ~BY(USER), write_user, GROWS(16)),
+	COLUMN("THR", 4, false, 11, RATE_THREADS, BY_ANY & ~BY(TID), write_threads, AT(threads)),
+	COLUMN("CALLS/s", 7, false, 1, RATE_CALLS, BY_ANY, write_rate, AT(calls)),
+	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, BY_ANY, write_rate, AT(errors), LOOKS(BAD)),
+	COLUMN("HISTORY", SPARK_INTERVALS, true, 15, NR_LINE_KEY, BY_ANY, write_history),
+	COLUMN("%CPU", 5, false, 10, RATE_CPU, BY_ANY, write_cpu),
+	COLUMN("%USR", 4, false, 5, RATE_USR, BY_ANY, write_share, AT(states.user_ns), LOOKS(USER)),
+	COLUMN("%SYS", 4, false, 2, RATE_SYS, BY_ANY, write_share, AT(states.system_ns),
+	       LOOKS(SYSTEM)),
+	COLUMN("%RUNQ", 5, false, 7, RATE_RUNQ, BY_ANY, write_runq, AT(states.runq_ns),
+	       LOOKS(RUNQ)),
+	COLUMN("%LOCK", 5, false, 8, RATE_LOCK, BY_ANY, write_share, AT(states.lock_ns),
+	       LOOKS(LOCK)),
+	COLUMN("%SLP", 4, false, 6, RATE_SLEEP, BY_ANY, write_share, AT(states.sleep_ns),
+	       LOOKS(SLEEP)),
+	COLUMN("STATES", 16, true, 13, NR_LINE_KEY, BY_ANY, write_bar, LOOKS(STRONG)),
+	COLUMN("MAX", 6, false, 3, RATE_WORST, BY_ANY, write_time, AT(worst_ns)),
+	COLUMN("OLDEST", 7, false, 9, RATE_OLDEST, BY_ANY, write_oldest),
+	COLUMN("IN CALL", 15, true, 14, NR_LINE_KEY, BY_ANY, write_call),
+	COLUMN("UNIT", 22, true, 16, RATE_UNIT, BY_ONE, write_unit, GROWS(40)),
+	COLUMN("COMMAND", 20, true, 17, NR_LINE_KEY, BY(PID), write_command, GROWS(250)),
+	COLUMN("VCSW/s", 7, false, 18, NR_LINE_KEY, BY_ANY, write_rate,
+	       AT(usage.voluntary_switches)),
+	COLUMN("ICSW/s", 7, false, 19, NR_LINE_KEY, BY_ANY, write_rate,
+	       AT(usage.involuntary_switches)),
+	COLUMN("MINFLT/s", 8, false, 20, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.minor_faults)),
+	COLUMN("MAJFLT/s", 8, false, 21, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.major_faults)),
+
+	COLUMN("SYSCALL", 17, true, 0, RATE_CALL, OF_CALLS, write_call, GROWS(CALL_NAME_MAX)),
+	COLUMN("CALLS/s", 8, false, 1, RATE_CALLS, OF_CALLS, write_rate, AT(calls)),
+	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, OF_CALLS, write_rate, AT(errors), LOOKS(BAD)),
+	COLUMN("%SYS", 4, false, 7, RATE_SYS, OF_CALLS, write_share, AT(states.system_ns),
+	       LOOKS(SYSTEM)),
+	COLUMN("%SLP", 4, false, 8, RATE_SLEEP, OF_CALLS, write_share, AT(states.sleep_ns),
+	       LOOKS(SLEEP)),
+	COLUMN("P50", 6, false, 6, RATE_P50, OF_CALLS, write_time, AT(p50_ns)),
+	COLUMN("P99", 6, false, 3, RATE_P99, OF_CALLS, write_time, AT(p99_ns)),
+	COLUMN("MAX", 6, false, 5, RATE_WORST, OF_CALLS, write_time, AT(worst_ns)),
+	COLUMN("OPEN", 4, false, 9, RATE_OPEN, OF_CALLS, write_count, AT(in_flight)),
+	COLUMN("OLDEST", 7, false, 2, RATE_OLDEST, OF_CALLS, write_oldest),
 };
 
 static bool column_is_in(const struct top_column *column, const struct top *top)
 {
+	/* One frame has no history. */
+	if (column->write == write_history && !top->height)
+		return false;
 	return column->tables & (top->opened ? OF_CALLS : 1U << top->by);
+}
+
+bool columns_have(const struct top *top, enum rate_key key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (columns[i].key == key && column_is_in(&columns[i], top))
+			return true;
+	}
+	return false;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
 static int compare_calls(const void *x, const void *y, void *closure)
 {
-	int order = rate_compare(x, y, *(const enum rate_key *)closure);
+	const struct top_place *place = closure;
+	int order = rate_compare(x, y, place->sort);
 	char labels[2][ROW_LABEL_MAX];
 
-	if (order)
-		return order;
 	call_label(x, labels[0]);
 	call_label(y, labels[1]);
-	return strcmp(labels[0], labels[1]);
+	if (!order || place->sort == RATE_CALL)
+		order = strcmp(labels[0], labels[1]);
+	return place->reversed ? -order : order;
 }
 
-void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key)
+void columns_sort_calls(struct rate *calls, size_t count, const struct top_place *place)
 {
-	qsort_r(calls, count, sizeof(*calls), compare_calls, &key);
+	qsort_r(calls, count, sizeof(*calls), compare_calls, (void *)place);
 }
 
 /* The highest rank up to which all columns fit. */
@@ -284,12 +480,27 @@ static int columns_fit(const struct top *top)
 	return fits;
 }
 
-/* Longest name of a call, with an ABI behind it. */
-#define CALL_NAME_MAX 31
+/* Columns that may grow get what is left of the width, from left to right. */
+static void columns_grow(struct column_place *places, size_t count, int left)
+{
+	int shift = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int more = places[i].column->most - places[i].width;
+
+		places[i].x += shift;
+		more = more < left ? more : left;
+		if (more <= 0)
+			continue;
+		places[i].width += more;
+		shift += more;
+		left -= more;
+	}
+}
 
 size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS])
 {
-	int limit = columns_fit(top), x = 0, more;
+	int limit = columns_fit(top), x = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
@@ -300,14 +511,7 @@ size_t columns_place(const struct top *top, struct column_place places[MAX_COLUM
 		places[count++] = (struct column_place){ column, x, column->width };
 		x += column->width + 1;
 	}
-	/* Names of calls get what is left, as far as they are that long. */
-	more = top->width - (x - 1);
-	more = more < CALL_NAME_MAX - places[0].width ? more : CALL_NAME_MAX - places[0].width;
-	if (!top->opened || more <= 0)
-		return count;
-	places[0].width += more;
-	for (size_t i = 1; i < count; i++)
-		places[i].x += more;
+	columns_grow(places, count, top->width - (x - 1));
 	return count;
 }
 

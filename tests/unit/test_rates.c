@@ -282,15 +282,15 @@ TEST(test_lines)
 	assert_null(rates->lines[0].process);
 	assert_int_equal(rates->lines[0].calls, 7);
 	assert_has(&rates->total, calls, 100 + 4 + 7, nr_processes, 4, threads, 4);
-	rates_sort(rates, RATE_CALLS);
+	rates_sort(rates, RATE_CALLS, false);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(rates->lines[i].pid, 4 - i);
-	rates_sort(rates, RATE_PID);
+	rates_sort(rates, RATE_PID, false);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(rates->lines[i].pid, i);
-	rates_sort(rates, RATE_WORST);
+	rates_sort(rates, RATE_WORST, false);
 	assert_int_equal(rates->lines[0].pid, 4);
-	rates_sort(rates, RATE_COMM);
+	rates_sort(rates, RATE_COMM, false);
 	assert_null(rates->lines[0].process);
 	assert_int_equal(rates->lines[1].pid, 1);
 }
@@ -301,7 +301,7 @@ TEST(test_groups)
 	struct rate_identity identity;
 
 	assert_int_equal(rates->nr_lines, 3);
-	rates_sort(rates, RATE_CALLS);
+	rates_sort(rates, RATE_CALLS, false);
 	assert_memory_equal(rates->lines[0].process->comm, "httpd", 6);
 	assert_has(&rates->lines[0], pid, 0, nr_processes, 3, calls, 63);
 	assert_int_equal(rates->lines[0].states.user_ns, 6 * MSEC);
@@ -329,7 +329,7 @@ TEST(test_calls_of_a_line)
 	assert_int_equal(count, 1);
 	assert_int_equal(nobody[0].calls, 7);
 	assert_int_equal(rates_group(rates, RATE_BY_COMM), 0);
-	rates_sort(rates, RATE_CALLS);
+	rates_sort(rates, RATE_CALLS, false);
 	assert_int_equal(rates_calls(rates, &rates->lines[0], &group, &count), 0);
 	assert_int_equal(count, 2);
 	assert_int_equal(group[0].calls + group[1].calls, 63);

@@ -127,7 +127,7 @@ static bool press(struct top *top, const char *keys)
 /* The text, and behind each line the style of its first cell. */
 static char *screen_text(const struct top *top)
 {
-	static const char styles[NR_CELL_STYLE + 1] = " .*_^>!";
+	static const char styles[NR_CELL_STYLE + 1] = " .*_^>!usrlz";
 	struct text_stream stream;
 	FILE *out = text_open(&stream);
 	struct screen screen;
@@ -137,8 +137,9 @@ static char *screen_text(const struct top *top)
 		for (int x = 0; x < screen.width; x++) {
 			char c = screen.cells[y * screen.width + x].c;
 
-			assert_in_range(c, ' ', '~');
-			fputc(c, out);
+			assert_in_range(c, 1, '~');
+			assert_true(c <= SPARK_LEVELS || c >= ' ');
+			fputc(c <= SPARK_LEVELS ? '0' + c : c, out);
 		}
 		fprintf(out, "|%c\n",
 			screen.width ? styles[screen.cells[y * screen.width].style] : ' ');
@@ -211,6 +212,80 @@ TEST(test_states)
 	check(&top, "top_by_comm");
 	press(&top, "g");
 	check(&top, "top_by_unit");
+	press(&top, "g");
+	check(&top, "top_by_user");
+	press(&top, "gg");
+	check(&top, "top_by_syscall");
+	press(&top, "E");
+	assert_non_null(top.message);
+	press(&top, "G");
+	assert_int_equal(top.by, RATE_BY_CONTAINER);
+}
+
+TOP_TEST(test_panes, 100, 36)
+{
+	check(top, "top_pane_calls");
+	press(top, "\t");
+	check(top, "top_pane_errors");
+	press(top, "\t");
+	check(top, "top_pane_durations");
+	press(top, "\t");
+	assert_int_equal(top_pane_lines(top), 0);
+	press(top, "\tE\t");
+	check(top, "top_opened_errors");
+}
+
+/* A click chooses, another one opens; one on a head sorts, and another one reverses. */
+TOP_TEST(test_clicks, 80, 24)
+{
+	int head = top_head_lines(top) - 1;
+
+	assert_int_equal(top_click(top, 3, head), 0);
+	assert_has(top, places[0].sort, RATE_PID);
+	assert_int_equal(top_line(top, 0)->pid, 0);
+	assert_int_equal(top_click(top, 3, head), 0);
+	assert_true(top->places[0].reversed);
+	assert_int_equal(top_line(top, 0)->pid, 4194304);
+	assert_int_equal(top_click(top, 3, head + 3), 0);
+	assert_has(top, places[0].cursor, 2);
+	assert_false(top->opened);
+	assert_int_equal(top_click(top, 3, head + 3), 0);
+	assert_true(top->opened);
+	for (int y = -1; y < 40; y++)
+		assert_int_equal(top_click(top, 79, y), 0);
+}
+
+TOP_TEST(test_reverse_and_threads, 80, 24)
+{
+	pressed(top, "I", places[0].reversed, 1, places[0].sort, RATE_CALLS);
+	assert_int_equal(top_line(top, 0)->pid, 4194304);
+	pressed(top, "R", places[0].reversed, 0);
+	/* Threads are known from the next interval on. */
+	pressed(top, "H", by, RATE_BY_TID, nr_shown, 0);
+	assert_null(top->rates);
+	free(screen_text(top));
+	assert_int_equal(top_update(top, rates_ordinary(false)), 0);
+	assert_has(top, rates->by, RATE_BY_TID);
+	free(screen_text(top));
+	pressed(top, "H", by, RATE_BY_PID);
+}
+
+static void bar_check(struct microstates states, const char *expected)
+{
+	char text[32];
+
+	write_states(&states, 10, text);
+	assert_string_equal(text, expected);
+}
+
+TEST(test_bars)
+{
+	bar_check((struct microstates){ 1, 1, 1, 1, 6 }, "usrl......");
+	bar_check((struct microstates){ .user_ns = 1 }, "uuuuuuuuuu");
+	bar_check((struct microstates){ 0 }, "");
+	/* A twentieth is the larger remainder of the two. */
+	bar_check((struct microstates){ .user_ns = 6, .sleep_ns = 94 }, "u.........");
+	bar_check((struct microstates){ 33, 33, 34, 0, 0 }, "uuusssrrrr");
 }
 
 TOP_TEST(test_process_ends, 80, 12)
@@ -306,6 +381,6 @@ TEST(test_json)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_ordinary(false);
 
-	rates_sort(rates, RATE_CALLS);
+	rates_sort(rates, RATE_CALLS, false);
 	golden_render("top_json", report_rates_json, rates, 3);
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Orders the lines of processes as a tree. Parents are those of now, as /proc has them. */
+#include "tui/top.h"
+
+#define NO_LINE SIZE_MAX
+
+/* The pid of a parent; 0: it is not known. */
+static uint32_t parent_of(uint32_t pid)
+{
+	char path[32], text[256] = "";
+	unsigned int parent = 0;
+	const char *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	/* Behind the name, which may have any characters, come state and parent. */
+	if (fread(text, 1, sizeof(text) - 1, file) > 0 && (end = strrchr(text, ')')))
+		sscanf(end, ") %*c %u", &parent);
+	fclose(file);
+	return parent;
+}
+
+struct node {
+	uint32_t pid;
+	size_t index; /* among the shown lines */
+};
+
+/* The lines of a tree, by their index; that behind the last one is above all roots. */
+struct tree {
+	struct node *nodes;      /* by pid */
+	size_t *first, *sibling; /* child of a line, and the next one of the same parent */
+	size_t *above;           /* the lines from a root down to where we are */
+};
+
+static void tree_done(struct tree *tree)
+{
+	free(tree->nodes);
+	free(tree->first);
+	free(tree->sibling);
+	free(tree->above);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	return compare_u64(((const struct node *)a)->pid, ((const struct node *)b)->pid);
+}
+
+/* Lists the children of each line, in the order of the lines. */
+static void find_children(const struct top *top, struct tree *tree)
+{
+	size_t count = 0, all = top->nr_shown;
+
+	for (size_t i = 0; i < all; i++) {
+		tree->first[i] = NO_LINE;
+		if (top->rates->lines[top->shown[i]].pid)
+			tree->nodes[count++] =
+				(struct node){ top->rates->lines[top->shown[i]].pid, i };
+	}
+	tree->first[all] = NO_LINE;
+	qsort(tree->nodes, count, sizeof(*tree->nodes), compare_nodes);
+	for (size_t i = all; i-- > 0;) {
+		const struct rate *line = &top->rates->lines[top->shown[i]];
+		struct node key = { line->pid && line->threads ? parent_of(line->pid) : 0, 0 };
+		const struct node *found = key.pid && count ? bsearch(&key, tree->nodes, count,
+								      sizeof(key), compare_nodes)
+							    : NULL;
+		size_t parent = found && found->index != i ? found->index : all;
+
+		tree->sibling[i] = tree->first[parent];
+		tree->first[parent] = i;
+	}
+}
+
+int top_make_tree(struct top *top)
+{
+	size_t count = top->nr_shown, placed = 0, depth = 0, at;
+	size_t *order = calloc(top->rates->nr_lines + 1, sizeof(*order));
+	unsigned char *depths = calloc(top->rates->nr_lines + 1, 1);
+	struct tree tree __cleanup(tree_done) = {
+		.nodes = calloc(count + 1, sizeof(*tree.nodes)),
+		.first = calloc(count + 1, sizeof(*tree.first)),
+		.sibling = calloc(count + 1, sizeof(*tree.sibling)),
+		.above = calloc(count + 1, sizeof(*tree.above)),
+	};
+
+	if (!order || !depths || !tree.nodes || !tree.first || !tree.sibling || !tree.above) {
+		free(order);
+		free(depths);
+		return -ENOMEM;
+	}
+	find_children(top, &tree);
+	for (at = tree.first[count]; at != NO_LINE || depth;) {
+		if (at == NO_LINE) {
+			at = tree.sibling[tree.above[--depth]];
+			continue;
+		}
+		depths[top->shown[at]] = (unsigned char)(depth < 255 ? depth : 255);
+		order[placed++] = top->shown[at];
+		tree.above[depth++] = at;
+		at = tree.first[at];
+	}
+	/* Pids that were used again may make a circle, which hangs on no root. */
+	if (placed == count) {
+		memcpy(top->shown, order, count * sizeof(*order));
+		free(top->depths);
+		top->depths = steal_ptr(&depths);
+	}
+	free(depths);
+	free(order);
+	return 0;
+}
