@@ -2,6 +2,7 @@
 /* Chooses the verb, runs it, and reports errors. Without a verb, it runs the truss face. */
 #include <fcntl.h>
 
+#include "base/clock.h"
 #include "base/nearest.h"
 #include "cmd/options.h"
 #include "cmd/session.h"
@@ -134,6 +135,43 @@ static void explain_calls(const struct options *o)
 			(int)strcspn(text, " "), text);
 }
 
+static void swap_options(struct options *a, struct options *b)
+{
+	struct options other = *a;
+
+	*a = *b;
+	*b = other;
+}
+
+/*
+ * Reads options. With --once, top reports for one interval as -c does if it is given options that its own
+ * frames do not have.
+ */
+static int read_options(struct options *o, int argc, char **argv, struct diag *d)
+{
+	struct options report __cleanup(options_done);
+	int err = options_read(o, argc, argv, d), other;
+	struct diag why;
+
+	options_init(&report, &top_report_verb);
+	if (!err || o->verb->bit != VERB_TOP)
+		return err;
+	other = options_read(&report, argc, argv, &why);
+	if (other && report.once)
+		*d = why;
+	if (other)
+		return err;
+	if (!report.once)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"top: these options are for a report of one interval: add --once");
+	swap_options(o, &report);
+	o->verb = &count_verb;
+	o->count = true;
+	o->duration_ns = o->duration_ns ?: NS_PER_SEC;
+	o->targets.all |= !targets_given(&o->targets);
+	return 0;
+}
+
 static int run(int argc, char **argv, struct diag *d)
 {
 	const struct verb *verb = argc > 1 && *argv[1] ? verb_find(argv[1]) : NULL;
@@ -144,7 +182,7 @@ static int run(int argc, char **argv, struct diag *d)
 	options_init(&o, verb ?: &count_verb);
 	if (argc > 1 && argc < 4 && !strcmp(argv[1], HELP_VERB))
 		return help(argv[2], d);
-	err = options_read(&o, argc - skipped, argv + skipped, d);
+	err = read_options(&o, argc - skipped, argv + skipped, d);
 	if (!err && o.command && !o.count)
 		err = check_command(o.command[0], d);
 	if (!err)

@@ -89,6 +89,19 @@ static int set_choice(const struct setting *s)
 		      near.best);
 }
 
+/* Names begin with the least, numbers with the largest. */
+static int set_rate_sort(const struct setting *s)
+{
+	const char sign = *s->arg == '+' || *s->arg == '-' ? *s->arg : 0;
+	struct setting word = *s;
+
+	word.arg += sign != 0;
+	if (set_choice(&word))
+		return -EINVAL;
+	s->options->rate_reversed = sign == (rate_key_is_name(s->options->rate_sort) ? '-' : '+');
+	return 0;
+}
+
 static int set_number(const struct setting *s)
 {
 	uint64_t value;
@@ -316,6 +329,7 @@ static const struct kind {
 	[OPTION_EXPRESSION] = { set_expression, "trace=LIST", "list" },
 	[OPTION_KEYS] = { set_keys, "KEYS", "list" },
 	[OPTION_SORT] = { set_sort, "COLUMNS", "list" },
+	[OPTION_RATE_SORT] = { set_rate_sort, "COLUMN", "word" },
 	[OPTION_COLUMNS] = { set_columns, "LIST", "list" },
 	[OPTION_PIDS] = { add_pids, "PID[,PID...]", "name" },
 	[OPTION_SELECTOR] = { add_selector, "TEXT", "name" },
@@ -459,6 +473,10 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 	o->nr_words = argc - optind;
 	if (o->nr_words && o->verb->bit == VERB_COUNT)
 		o->command = o->words;
+	/* "top 5" */
+	if (o->nr_words == 1 && o->verb->bit == VERB_TOP && isdigit(*o->words[0]))
+		return option_set(option_find(VERB_TOP, "interval"), o, "the delay", o->words[0],
+				  d);
 	if (!o->nr_words || o->verb->bit & VERBS_WITH_WORDS || o->help)
 		return 0;
 	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is not an option; %s", o->verb->name,

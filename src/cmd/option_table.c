@@ -6,12 +6,15 @@
 #include "cmd/reporting.h"
 
 /* Verbs that take the same options. */
-#define REPORTING   (VERB_COUNT | VERB_SNAPSHOT | VERB_HISTORY | VERB_REPORT)
+#define REPORTING   (VERB_COUNT | VERB_SNAPSHOT | VERB_HISTORY | VERB_REPORT | VERB_TOP_REPORT)
 #define SHAPING     (REPORTING | VERB_COMPARE)
 #define ASKING      (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
 #define TABLES      (VERB_COUNT | VERB_DAEMON)
 #define WITH_TARGET (VERBS_COUNTING | SHAPING)
-#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR | VERB_REPORT)
+#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR | VERB_REPORT | VERB_TOP_REPORT)
+
+#define FRAME_RANGE \
+	.range = "from 0.1 to 3600 seconds", .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC
 
 #define TO(member)                                  \
 	.offset = offsetof(struct options, member), \
@@ -32,9 +35,9 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",    "tid",     "comm", "unit", "container", "user",
-					 "cgroup", "syscall", "abi",  "cpu",  "arg0",      "arg1",
-					 "arg2",   "arg3",    "arg4", "arg5" };
+static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "unit", "container",
+					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
+					 "arg1", "arg2",   "arg3",    "arg4", "arg5" };
 
 const struct option_def option_defs[] = {
 	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
@@ -65,17 +68,23 @@ const struct option_def option_defs[] = {
 
 	/* Frames of top. */
 	{ "interval", 'i', OPTION_DURATION, VERB_TOP, TO(interval_ns),
-	  "time between two frames (default 1s)", .range = "from 0.1 to 3600 seconds",
-	  .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC },
+	  "time between two frames (default 1s)", FRAME_RANGE },
+	{ "delay", 'd', OPTION_DURATION, VERB_TOP, TO(interval_ns), "the same", FRAME_RANGE },
+	{ "interval", 'i', OPTION_DURATION, VERB_TOP_REPORT, TO(duration_ns), "how long to count",
+	  FRAME_RANGE },
+	{ "delay", 'd', OPTION_DURATION, VERB_TOP_REPORT, TO(duration_ns), "the same",
+	  FRAME_RANGE },
 	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
-	  "a line per pid, comm or unit (default pid)", .arg = "KEY", WORDS(rate_by_names) },
-	{ "sort", 0, OPTION_CHOICE, VERB_TOP, TO(rate_sort),
-	  "pid, comm, user, unit, threads, calls (default), errors,\n"
-	  "cpu, usr, sys, runq, lock, sleep, max, oldest",
+	  "a line per pid (default), comm, unit, user, container,\nsyscall or tid", .arg = "KEY",
+	  WORDS(rate_by_names) },
+	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
+	  "pid, comm, user, unit, container, threads, calls (default),\n"
+	  "errors, cpu, usr, sys, runq, lock, sleep, max, oldest;\n"
+	  "-COLUMN: largest first, +: least",
 	  .arg = "COLUMN", WORDS(rate_key_names) },
 	{ "top", 0, OPTION_NUMBER, VERB_TOP, TO(report.table.top),
 	  "with --once and --json: only the first N lines", .high = 1000000 },
-	{ "once", 0, OPTION_FLAG, VERB_TOP, TO(once),
+	{ "once", 0, OPTION_FLAG, VERB_TOP | VERB_TOP_REPORT, TO(once),
 	  "print one frame as text after one interval" },
 	{ "json", 0, OPTION_VALUE, VERB_TOP, TO(report.format),
 	  "one JSON object per interval, one per line", .value = FORMAT_JSON },
@@ -109,11 +118,11 @@ const struct option_def option_defs[] = {
 	{ "user", 'U', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a user",
 	  "targets", .arg = "USER", .value = SELECT_USER },
 	{ "all", 'a', OPTION_FLAG, WITH_TARGET, TO(targets.all), "all processes", "targets" },
-	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP, TO(collector.wait),
+	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP | VERB_TOP_REPORT, TO(collector.wait),
 	  "with -n, -u, -U: wait for matching processes" },
 	{ "follow", 'f', OPTION_FLAG, VERB_COUNT, TO(follow),
 	  "also count child processes, from their first call" },
-	{ "follow", 'f', OPTION_FLAG, VERB_TOP | VERB_DAEMON, TO(follow),
+	{ "follow", 'f', OPTION_FLAG, VERB_TOP | VERB_TOP_REPORT | VERB_DAEMON, TO(follow),
 	  "with -p: also count child processes", "targets" },
 
 	/* Time, and kinds of calls. */
@@ -182,7 +191,7 @@ const struct option_def option_defs[] = {
 	  "also write a profile for pprof" },
 	{ "flame", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_FLAME]),
 	  "also write a flame graph as SVG" },
-	{ "stacks", 0, OPTION_FLAG, VERB_DAEMON, TO(collector.stacks),
+	{ "stacks", 0, OPTION_FLAG, VERB_DAEMON | VERB_TOP, TO(collector.stacks),
 	  "also the user stacks that made the calls", "tables" },
 	{ "kernel-stacks", 0, OPTION_FLAG, TABLES, TO(collector.kernel_stacks),
 	  "also the kernel stack in which a call last slept", "tables" },
@@ -194,10 +203,10 @@ const struct option_def option_defs[] = {
 	/* Sizes. Upper limits: 2 GiB a table, so that a typing error cannot take the memory. */
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
-	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING, TO(collector.max_tasks),
+	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_tasks),
 	  "threads counted at the same time (default: as memory allows)", "tables",
 	  .high = 1000000 },
-	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING, TO(collector.max_rows),
+	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
 	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
 	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),
 	  "(thread, syscall, errno) entries (default: as memory allows)", "tables",
@@ -244,8 +253,8 @@ const struct option_def option_defs[] = {
 	  .arg = "DIR" },
 
 	/* The rest. */
-	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_DOCTOR, TO(collector.verbose),
-	  "show messages of libbpf and of the verifier", "daemon" },
+	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_TOP_REPORT | VERB_DOCTOR,
+	  TO(collector.verbose), "show messages of libbpf and of the verifier", "daemon" },
 	{ "version", 'V', OPTION_FLAG, VERB_COUNT, TO(version), "print the version" },
 	{ "config", 0, OPTION_TEXT, VERB_DAEMON, TO(config_file),
 	  "read only this file (default " DEFAULT_CONFIG ",\nand conf.d/*.conf)", .arg = "FILE" },

@@ -34,6 +34,7 @@ enum verb_bit {
 	VERB_BASELINE = 1 << 7,
 	VERB_COMPARE = 1 << 8,
 	VERB_REPORT = 1 << 9,
+	VERB_TOP_REPORT = 1 << 10, /* top --once with what makes a report of it */
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 	/* These report what a daemon keeps: it does not tell KEYS_NOT_KEPT apart. */
 	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
@@ -55,8 +56,8 @@ struct verb {
 	const char *usage, *about, *examples;
 };
 
-extern const struct verb count_verb, top_verb, doctor_verb, daemon_verb, snapshot_verb, status_verb,
-	history_verb, baseline_verb, compare_verb, report_verb;
+extern const struct verb count_verb, top_verb, top_report_verb, doctor_verb, daemon_verb,
+	snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb, report_verb;
 
 /* Files that are written besides the report. */
 enum side_file {
@@ -117,6 +118,7 @@ struct options {
 	uint64_t count_limit; /* intervals; 0: no limit */
 	enum rate_by rate_by;
 	enum rate_key rate_sort;
+	bool rate_reversed;
 	struct collector_options collector; /* borrows from targets and report */
 
 	/* The daemon. */
@@ -189,6 +191,7 @@ enum option_kind {
 	OPTION_EXPRESSION, /* the same, as -e of strace has it */
 	OPTION_KEYS,       /* enum group_key bits */
 	OPTION_SORT,       /* struct sort_list */
+	OPTION_RATE_SORT,  /* enum rate_key, and rate_reversed */
 	OPTION_COLUMNS,    /* struct column_list */
 	OPTION_PIDS,       /* struct targets */
 	OPTION_SELECTOR,   /* struct targets; value is the enum selector_kind */

@@ -6,6 +6,9 @@
 #include "tui/screen.h"
 #include "tui/top.h"
 
+/* Of a frame that goes to a pipe or a file. */
+#define PLAIN_WIDTH 80
+
 struct run {
 	struct session session;
 	struct top top;
@@ -172,11 +175,12 @@ static int top_run(const struct options *o, struct diag *d)
 	session_init(&run.session, o);
 	top_init(&run.top, o->interval_ns ?: NS_PER_SEC);
 	run.top.places[0].sort = o->rate_sort;
+	run.top.places[0].reversed = o->rate_reversed;
 	run.top.by = o->rate_by;
 	run.has_threads = o->collector.by_thread;
 	run.top.has_stacks = o->collector.stacks;
 	run.top.limit = interactive ? 0 : o->report.table.top;
-	top_resize(&run.top, output_width(o, stdout), 0);
+	top_resize(&run.top, output_width(o, stdout) ?: PLAIN_WIDTH, 0);
 	/* A terminal that cannot be used is told before anything is attached. */
 	if (interactive && !term_can_be_used(d))
 		return -ENOTTY;
@@ -195,17 +199,27 @@ static int top_run(const struct options *o, struct diag *d)
 	return loop(&run, d);
 }
 
+const struct verb top_report_verb = {
+	.name = "top",
+	.bit = VERB_TOP_REPORT,
+	.usage = "usage: bpftruss top --once [options]",
+	.about = "Counts for one interval and reports as -c does.",
+	.examples = "",
+};
+
 const struct verb top_verb = {
 	"top",
 	VERB_TOP,
 	top_run,
 	"which processes make system calls now, and where their time goes",
-	"usage: bpftruss top [options]",
+	"usage: bpftruss top [options] [DELAY]",
 	"Shows, interval by interval, which processes make system calls and where their time\n"
-	"goes: user, system, waiting for a CPU, for a lock, or asleep. h shows the keys.",
+	"goes: user, system, waiting for a CPU, for a lock, or asleep. h shows the keys. With\n"
+	"--once, all options of -c that shape a report work, too.",
 	"  bpftruss top                        all processes of this host\n"
 	"  bpftruss top -u nginx.service       those of a service, now and later\n"
 	"  bpftruss top --by unit --sort sys   which service burns CPU in the kernel\n"
 	"  bpftruss top --once --sort max      one frame: who had the longest call\n"
+	"  bpftruss top --once -w --by comm    one report, as of -c -a -d 1\n"
 	"  bpftruss top --json -i 10 --top 20  for scripts, an object every ten seconds",
 };

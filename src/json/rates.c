@@ -28,23 +28,44 @@ static void put_numbers(struct json_writer *to, const struct rates *rates, const
 	json_put_text(to, "oldest_syscall", flying ? name : NULL);
 }
 
-/* Writes whose line it is; a value that its processes do not share is null. */
+/* NULL is null. */
+static void put_name(struct json_writer *to, const char *key, const char *name, size_t size)
+{
+	if (name)
+		json_put_bytes(to, key, name, size);
+	else
+		json_put_null(to, key);
+}
+
+/* Writes whose line it is; a value that its processes do not share, or that it has not, is null. */
 static void put_line(struct json_writer *to, const struct rates *rates, const struct rate *line)
 {
 	const struct process *process = line->process;
+	const bool is_group = rates->by != RATE_BY_PID && rates->by != RATE_BY_TID;
+	const bool has_unit = process && (!is_group || rates->by == RATE_BY_UNIT);
+	const bool has_container = process && (!is_group || rates->by == RATE_BY_CONTAINER);
+	char name[SYSCALL_NAME_MAX];
 
 	json_put_object(to, NULL);
 	json_put_number_if(to, "pid", line->pid != 0, line->pid);
-	if (!process)
+	if (rates->by == RATE_BY_TID) {
+		json_put_number_if(to, "tid", line->tid != 0, line->tid);
+		put_name(to, "thread", line->thread ? line->thread->its.comm : NULL,
+			 PROCESS_COMM_SIZE);
+	}
+	if (rates->by == RATE_BY_SYSCALL) {
+		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
+		json_put_word(to, "abi", abi_name(line->oldest_abi));
+		json_put_word(to, "syscall", name);
+	}
+	if (!process && rates->by != RATE_BY_SYSCALL)
 		json_put_word(to, "comm", "[overflow]");
-	else if (rates->by == RATE_BY_UNIT)
-		json_put_null(to, "comm");
-	else
+	else if (process && (!is_group || rates->by == RATE_BY_COMM))
 		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
-	if (!process || rates->by == RATE_BY_COMM)
-		json_put_null(to, "unit");
 	else
-		json_put_bytes(to, "unit", line->unit, line->unit_length);
+		json_put_null(to, "comm");
+	put_name(to, "unit", has_unit ? line->unit : NULL, line->unit_length);
+	put_name(to, "container", has_container ? line->container : NULL, line->container_length);
 	json_put_text(to, "user", line->user);
 	put_numbers(to, rates, line);
 	json_put_end(to);

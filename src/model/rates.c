@@ -523,6 +523,12 @@ static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 	return numbers[key];
 }
 
+bool rate_key_is_name(enum rate_key key)
+{
+	return key == RATE_PID || key == RATE_COMM || key == RATE_UNIT || key == RATE_USER ||
+	       key == RATE_CONTAINER;
+}
+
 int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 {
 	int order;

@@ -142,6 +142,9 @@ CLEANUP_OF(rates, rates_free)
 /* Makes other lines of the same interval; a failure leaves the old ones. 0 or -ENOMEM. */
 int rates_group(struct rates *rates, enum rate_by by);
 
+/* Whether a key is a name or a pid, which begin with the least. */
+bool rate_key_is_name(enum rate_key key);
+
 /* Orders numbers from high to low, names and pids from low to high; equal ones by pid. */
 int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key);
 void rates_sort(struct rates *rates, enum rate_key key, bool reversed);

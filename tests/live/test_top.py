@@ -143,6 +143,64 @@ def test_lines_are_sorted_grouped_and_cut(live):
     assert data["lines"][0]["comm"] == "pace" and data["lines"][0]["processes"] == 2
 
 
+THREADS = """
+import ctypes, os, threading, time
+def work(name, pause):
+    ctypes.CDLL(None).prctl(15, name)
+    while True:
+        os.getppid()
+        time.sleep(pause)
+for name, pause in ((b"often", 0.002), (b"rarely", 0.1)):
+    threading.Thread(target=work, args=(name, pause), daemon=True).start()
+time.sleep(0.3)
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+def threads(live):
+    target = live.spawn(sys.executable, "-c", THREADS)
+    until(lambda: target.stdout() == b"ready\n", "its threads")
+    return target
+
+
+def test_threads_have_lines_of_their_own_that_add_up(live):
+    target = threads(live)
+    data = once(live, 1, "-p", target.pid, "--by", "tid")
+    lines = {line["thread"]: line for line in data["lines"] if line["tid"]}
+    assert set(lines) == {"often", "rarely", "python3"}
+    assert lines["often"]["calls"] > 5 * lines["rarely"]["calls"] > 0
+    assert lines["python3"]["calls"] == 0
+    for line in lines.values():
+        states = ("usr_ns", "sys_ns", "runq_ns", "lock_ns", "sleep_ns")
+        assert sum(line[key] for key in states) == line["threads_ns"] == data["elapsed_ns"]
+    for key in ("calls", "threads_ns", "usr_ns", "sleep_ns"):
+        assert sum(line[key] for line in data["lines"]) == data["total"][key], key
+
+
+@pytest.mark.parametrize("by", ["user", "container", "syscall", "unit", "comm"])
+def test_any_grouping_adds_up(live, by):
+    target = pace(live)
+    data = once(live, 0.5, "-p", "%d,%d" % (target.pid, threads(live).pid), "--by", by)
+    for key in ("calls", "errors", "in_flight"):
+        assert sum(line[key] for line in data["lines"]) == data["total"][key], key
+    assert data["total"]["calls"] > 0
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["-w", "--by", "comm"], r"^pace +\d+ "),
+    (["--csv", "--by", "pid,syscall"], r",pace,getppid,"),
+    (["--errors"], r"^pace +close +EBADF "),
+    (["-S", "p99"], r"^getppid +\d+ "),
+    (["-t", "getppid", "--columns", "calls"], r"^getppid +\d+$"),
+    (["--format", "strace"], r"% time"),
+])  # fmt: skip
+def test_once_reports_as_c_does(live, words, expected):
+    process = top(live, "--once", "-d", "0.3", "-p", pace(live).pid, *words)
+    assert process.wait() == 0, process.stderr()
+    assert re.search(expected, process.stdout().decode(), re.M), process.stdout()
+
+
 def test_all_processes_but_not_itself(live):
     target = pace(live)
     process = top(live, "--once", "--json", "-i", "0.5")
@@ -156,9 +214,12 @@ def test_all_processes_but_not_itself(live):
     (["-i", "0"], 2, "-i"),
     (["-i", "0.01"], 2, "0.1"),
     (["--sort", "nothing"], 2, "--sort"),
-    (["--by", "tid"], 2, "--by"),
+    (["--by", "arg7"], 2, "--by"),
+    (["--csv"], 2, "--once"),
+    (["--once", "--frob"], 2, "--frob"),
+    (["--sort", "+nothing"], 2, "--sort"),
     (["word"], 2, "word"),
-    (["-z"], 2, "-z"),
+    (["-Q"], 2, "-Q"),
     ([], 1, "--once"),
     (["--once", "-p", "4194304"], 1, "4194304"),
 ])  # fmt: skip
@@ -202,7 +263,7 @@ class Terminal:
 
     def wait(self, words):
         try:
-            until(lambda: re.search(words, self.text()), words)
+            until(lambda: re.search(words, self.text(), re.M), words)
         except AssertionError:
             raise AssertionError("no %r in:\n%s" % (words, self.text())) from None
 
@@ -270,7 +331,7 @@ def test_a_session_at_the_screen(live, terminal):
     screen.keys("g")
     screen.wait(r"PROCS COMM")
     screen.wait(r" 2 pace")
-    screen.keys("g", "g")
+    screen.keys("g", "g", "g", "g", "g")
     screen.wait(r"PID COMM")
 
     screen.keys("h")
@@ -296,6 +357,43 @@ def test_a_process_is_opened_and_ends(live, terminal):
     screen.quit()
 
 
+def test_panes_threads_and_a_tree(live, terminal):
+    target = threads(live)
+    screen = terminal("-p", str(target.pid), width=120, height=30)
+    screen.wait(r"cpu0 \[.*\] usr .* csw/s \d+  mig/s \d+")
+    screen.wait(r"process %d \(python3\): calls  errors  durations" % target.pid)
+    screen.wait(r"getppid +\d+")
+    screen.keys("Tab")
+    screen.wait("no call failed")
+    screen.keys("Tab")
+    screen.wait(r" - \d+\S+ +\d+ +\d+\.\d% \|+")
+    screen.keys("Tab")
+    until(lambda: "durations" not in screen.text(), "no pane")
+    screen.keys("H")
+    screen.wait(r"%d +\d+ often " % target.pid)
+    screen.wait(r"%d +%d python3 " % (target.pid, target.pid))
+    screen.keys("Enter")
+    screen.wait(r"thread \d+ \(often\) of %d" % target.pid)
+    screen.keys("Escape", "H", "t")
+    screen.wait("by pid as a tree")
+    screen.keys("1", "I")
+    screen.wait(r"sort CALLS/s reversed")
+    screen.wait(r"^cpus \[")
+    screen.quit()
+
+
+def test_children_stand_below_their_parent(live, terminal):
+    parent = live.spawn("sh", "-c", "sleep 1000; :")
+    child = until(
+        lambda: slurp("/proc/%d/task/%d/children" % (parent.pid, parent.pid)).split(), "a child"
+    )[0]
+    screen = terminal("-p", "%d,%s" % (parent.pid, child.decode()), "--sort", "pid")
+    screen.wait("%d sh" % parent.pid)
+    screen.keys("t")
+    screen.wait("%s `-sleep" % child.decode())
+    screen.quit()
+
+
 def test_pause_and_delay(live, terminal):
     target = pace(live)
     screen = shown(terminal, target)
@@ -318,8 +416,9 @@ def test_pause_and_delay(live, terminal):
 def test_every_size_of_window(live, terminal):
     target = pace(live)
     screen = shown(terminal, target)
-    screen.resize(120, 40)
-    screen.wait(r"IN CALL")
+    screen.resize(140, 40)
+    screen.wait(r"STATES +MAX +OLDEST +IN CALL")
+    screen.wait(r"process %d \(pace\): calls  errors  durations" % target.pid)
     screen.resize(40, 10)
     screen.wait(r"CALLS/s +%SYS\n")
     assert "MAX" not in screen.text()
