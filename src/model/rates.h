@@ -127,10 +127,10 @@ struct rates {
 struct rate_identity {
 	enum rate_by by;
 	uint32_t pid;
-	uint64_t boot_ns;
+	uint64_t boot_ns, tid_ns;
 	uint32_t tid;
-	uint64_t tid_ns;
-	char name[256]; /* comm, unit, container, or uid or call as a number, for those groupings */
+	/* comm, unit, container, or uid or call as numbers, for those groupings; no bytes are left over */
+	char name[260];
 };
 
 /* Returns 0, or what snapshot_diff() returns. Lines are those that live or made calls, by pid. */

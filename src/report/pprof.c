@@ -311,6 +311,28 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
 }
 
+/* Readers take the file of the first mapping for the program. */
+static void pprof_add_program(struct pprof *pprof)
+{
+	const struct snapshot *snapshot = pprof->snapshot;
+	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
+	char name[PROCESS_LABEL_MAX] = "", other[PROCESS_LABEL_MAX];
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		row_comm(snapshot, snapshot->rows[i], other);
+		if (*name && strcmp(name, other) != 0) {
+			strcpy(name, "several programs");
+			break;
+		}
+		strcpy(name, other);
+	}
+	if (!*name)
+		return;
+	protobuf_add_uint(&mapping, MAPPING_FILENAME, string_id(pprof, name));
+	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
+	message_id(pprof, PROFILE_MAPPING, &mapping);
+}
+
 static void pprof_add_head(struct pprof *pprof)
 {
 	static const struct {
@@ -334,6 +356,7 @@ static void pprof_add_head(struct pprof *pprof)
 			  string_id(pprof, types[SAMPLE_CALLS].type));
 	protobuf_add_uint(&pprof->profile, PROFILE_TIME_NANOS, (uint64_t)pprof->snapshot->start_ns);
 	protobuf_add_uint(&pprof->profile, PROFILE_DURATION_NANOS, pprof->snapshot->elapsed_ns);
+	pprof_add_program(pprof);
 }
 
 static void deflate_done(z_stream *stream)

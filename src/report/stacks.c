@@ -5,14 +5,41 @@
  */
 #include "report/report.h"
 
+/*
+ * Programs that make code while they run, and what has it named. By the name of the process, which is the
+ * beginning of it.
+ */
+static const struct runtime {
+	const char *comm, *remedy;
+} runtimes[] = {
+	{ "java", "jcmd PID Compiler.perfmap writes their names (Java 17 or newer)" },
+	{ "node", "node --perf-basic-prof has them named" },
+	{ "python", "python -X perf (3.12 or newer) has them named" },
+	{ "php", "php -d opcache.jit_debug=16 has them named" },
+	{ "dotnet", "DOTNET_PerfMapEnabled=1 has them named" },
+	{ "ruby", "ruby --yjit-perf has them named" },
+	{ "beam", "erl +JPperf true has them named" },
+	{ "", "the program must write a perf map, /tmp/perf-PID.map" },
+};
+
+/* Calls with frames of code that is in no file and has no name, by what would name it. */
+struct nameless {
+	uint64_t calls[ARRAY_SIZE(runtimes)];
+	const struct process *process[ARRAY_SIZE(runtimes)]; /* one of them */
+};
+
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
+
+/* So many stacks of a row are shown unless the options say how many. */
+#define DEFAULT_STACKS 10
 
 struct section {
 	const struct snapshot *snapshot;
 	const struct stack_options *options;
 	const struct time_scale *scale;
 	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
+	struct nameless nameless;
 	FILE *out;
 };
 
@@ -85,22 +112,90 @@ static void print_count(const struct section *section, const struct stack_count 
 	fputc('\n', section->out);
 }
 
-static int print_stack(const struct section *section, const struct stack_sample *sample)
-{
-	const char *end = view_end_name(sample->view.end);
+/* The longest round of calls that is shown once: interpreters take several frames a function. */
+#define MAX_ROUND 8
 
-	fputc('\n', section->out);
-	for (size_t i = 0; i < sample->view.nr_frames; i++) {
-		char *label __cleanup(freep) = frame_label(&sample->view.frames[i], FRAME_EXACT);
+/* How often the frames from an index on come again, one round of them after the other. */
+static size_t rounds_after(const struct stack *view, size_t from, size_t length)
+{
+	size_t rounds = 0;
+
+	for (size_t i = from + length; i < view->nr_frames; i++) {
+		if (frame_compare(&view->frames[i - length], &view->frames[i], FRAME_EXACT))
+			break;
+		rounds += (i + 1 - from) % length == 0;
+	}
+	return rounds;
+}
+
+/* The shortest round that begins at an index and comes at least twice more; 0: there is none. */
+static size_t find_round(const struct stack *view, size_t from, size_t *ret_rounds)
+{
+	for (size_t length = 1; length <= MAX_ROUND; length++) {
+		*ret_rounds = rounds_after(view, from, length);
+		if (*ret_rounds > 1)
+			return length;
+	}
+	return 0;
+}
+
+static int print_frames(const struct section *section, const struct stack *view, size_t from,
+			size_t count)
+{
+	for (size_t i = from; i < from + count; i++) {
+		char *label __cleanup(freep) = frame_label(&view->frames[i], FRAME_EXACT);
 
 		if (!label)
 			return -ENOMEM;
 		fprintf(section->out, "%*s%s\n", FRAME_INDENT, "", label);
 	}
+	return 0;
+}
+
+static int print_stack(const struct section *section, const struct stack_sample *sample)
+{
+	const char *end = view_end_name(sample->view.end);
+	size_t rounds, length;
+
+	fputc('\n', section->out);
+	for (size_t i = 0; i < sample->view.nr_frames; i += length * (rounds + 1)) {
+		length = find_round(&sample->view, i, &rounds);
+		if (!length) {
+			length = 1;
+			rounds = 0;
+		}
+		if (print_frames(section, &sample->view, i, length))
+			return -ENOMEM;
+		if (rounds && length == 1)
+			fprintf(section->out, "%*s[the same %zu more times]\n", FRAME_INDENT, "",
+				rounds);
+		else if (rounds)
+			fprintf(section->out, "%*s[these %zu frames %zu more times]\n",
+				FRAME_INDENT, "", length, rounds);
+	}
 	if (end)
 		fprintf(section->out, "%*s%s\n", FRAME_INDENT, "", end);
 	print_count(section, &sample->count);
 	return 0;
+}
+
+static void count_nameless(struct nameless *nameless, const struct stack_sample *sample)
+{
+	const char *comm = sample->process ? sample->process->comm : "";
+	size_t i = 0;
+
+	for (; i < sample->view.nr_frames; i++) {
+		const struct stack_frame *frame = &sample->view.frames[i];
+
+		if (!frame->kernel && !frame->module && !frame->symbol)
+			break;
+	}
+	if (i == sample->view.nr_frames)
+		return;
+	for (i = 0; strncmp(comm, runtimes[i].comm, strlen(runtimes[i].comm)) != 0;)
+		i++;
+	nameless->calls[i] += sample->count.calls;
+	nameless->process[i] = nameless->process[i] ?: sample->process;
 }
 
 /* The first stacks are only summed up if there are more than the options want. */
@@ -117,7 +212,7 @@ static int print_group(struct section *section, const struct table_part *part,
 	if (samples_list(section->snapshot, &row, 1, section->options->weight, &list))
 		return -ENOMEM;
 	samples_merge(&list);
-	left_out = section->options->top ? above(list.count, section->options->top) : 0;
+	left_out = above(list.count, section->options->top ?: DEFAULT_STACKS);
 	table_group_title(part, group, title);
 	fprintf(section->out, "\n%s: ", title);
 	if (by_time)
@@ -127,16 +222,39 @@ static int print_group(struct section *section, const struct table_part *part,
 	for (size_t i = 0; i < left_out; i++)
 		stack_count_add(&sum, &list.samples[i].count);
 	if (left_out) {
-		fprintf(section->out, "\n%*s(%zu %sstack%s%s)\n", FRAME_INDENT, "", left_out,
-			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "");
+		fprintf(section->out, "\n%*s(%zu %sstack%s%s%s)\n", FRAME_INDENT, "", left_out,
+			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "",
+			section->options->top ? "" : "; --top N shows more");
 		print_count(section, &sum);
 	}
 	for (size_t i = 0; i < list.count; i++) {
 		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
+		count_nameless(&section->nameless, &list.samples[i]);
 		if (i >= left_out && print_stack(section, &list.samples[i]))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Says how frames without names would have them. */
+static void print_nameless(const struct section *section)
+{
+	const struct nameless *nameless = &section->nameless;
+	char comm[PROCESS_LABEL_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		const uint64_t calls = nameless->calls[i];
+
+		if (!calls)
+			continue;
+		fprintf(section->out, "%" PRIu64 " call%s", calls, plural(calls));
+		if (nameless->process[i]) {
+			process_label(nameless->process[i], comm);
+			fprintf(section->out, " of %s", comm);
+		}
+		fprintf(section->out, " came through code without names, made while it runs: %s\n",
+			runtimes[i].remedy);
+	}
 }
 
 /* Prints how many calls have no complete stack, if any. */
@@ -196,6 +314,7 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		}
 	}
 	print_completeness(&section);
+	print_nameless(&section);
 	return ferror(out) ? -EIO : 0;
 }
 

@@ -243,6 +243,41 @@ STACKS_TEST(test_golden, scenario_stacks())
 	}
 }
 
+/* Twelve stacks, of which one recurs in rounds of two frames, and one calls itself. */
+static struct stacked scenario_rounds(void)
+{
+	struct stack_table *table = stack_table_make();
+	struct builder *builder = builder_make();
+	char name[32];
+	struct row row;
+
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	STACK_TAKE(table, 1, STACK_COMPLETE, FRAME("c", "read", 1), FRAME("py", "eval", 2),
+		   FRAME("py", "call", 3), FRAME("py", "eval", 2), FRAME("py", "call", 3),
+		   FRAME("py", "eval", 2), FRAME("py", "call", 3), FRAME("py", "main", 4));
+	STACK_TAKE(table, 2, STACK_COMPLETE, FRAME("c", "read", 1), FRAME("c", "deep", 1),
+		   FRAME("c", "deep", 1), FRAME("c", "deep", 1), FRAME("c", "deep", 1));
+	row_add_calls_of(&row, 1, 1000, 64, 0, 0);
+	row_add_calls_of(&row, 2, 900, 64, 0, 0);
+	for (uint64_t i = 3; i <= 12; i++) {
+		snprintf(name, sizeof(name), "f%" PRIu64, i);
+		STACK_TAKE(table, i, STACK_COMPLETE, FRAME("c", name, 1));
+		row_add_calls_of(&row, i, i, 64, 0, 0);
+	}
+	builder_take_process(builder, 1, "python3", 7, 0);
+	builder_take_row(builder, &row);
+	return stacked_take(table, builder);
+}
+
+STACKS_TEST(test_rounds, scenario_rounds())
+{
+	const struct table_options options = { 0 };
+	const struct stack_options stack_options = { 0 };
+	__cleanup(freep) char *text = render(report_stacks, snapshot, &options, &stack_options);
+
+	golden_check("stacks_rounds", text);
+}
+
 /* Names cannot act on the screen, nor begin a line. */
 STACKS_TEST(test_hostile, scenario_stacks_hostile())
 {
