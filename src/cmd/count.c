@@ -52,7 +52,8 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	size_t files, bytes;
 
 	if (!err)
-		err = o->command ? command_prepare(command, o->command, &run->session.before, d)
+		err = o->command ? command_prepare(command, o->command, &run->session.before,
+						   o->collector.stacks, d)
 				 : session_attach(&run->session, d);
 	/* The command begins when everything is there that counts it. */
 	if (!err && o->command)

@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The time between start and report: a command that waits before its execve, so that it can be
- * marked first, and what ends the counting: signals, the clock and the end of the targets.
- */
+/* The time between start and report, and what ends it: signals, the clock and the end of the targets. */
 #pragma once
 
-#include <pwd.h>
 #include <signal.h>
-#include <sys/resource.h>
 
+#include "cmd/command.h"
 #include "cmd/options.h"
-
-struct command {
-	pid_t pid; /* 0: none */
-	int link; /* a byte lets the child run its execve; it answers with its errno if that fails */
-	bool released;
-	void *program; /* a page of its file mapped as code, so that its unwind table is made in time */
-	struct rlimit files;       /* how many it may open: as many as without us */
-	const struct passwd *user; /* as whom it runs; NULL: as we do */
-	bool reaped;
-	int status; /* as from waitpid(), once reaped */
-};
-
-/*
- * Searches a program as execvp() would, but here, so that failed tries are not counted as the command's.
- * Returns whether it is there; of a path, that is seen when it is run.
- */
-bool command_search(const char *name, char *path, size_t size);
-
-/* Before that: chooses the user that it runs as; "" is whoever called sudo. 0, or -errno with d filled. */
-int command_set_user(struct command *command, const char *name, struct diag *d);
-
-/* Finds argv[0] in PATH, forks, and leaves the child waiting, with these signals blocked. 0 or -errno. */
-int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d);
-
-/* Lets the child run its execve; returns when that succeeded (0) or failed. */
-int command_release(struct command *command, const char *name, struct diag *d);
 
 struct session {
 	const struct options *options; /* borrowed */

@@ -12,6 +12,7 @@
 #include "truss.skel.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "collect/code_files.h"
 
@@ -281,26 +282,95 @@ int call_stacks_patience_ms(const struct call_stacks *stacks)
 	return sooner_ms(names_patience_ms(stacks->names), errands_patience_ms(stacks->errands));
 }
 
+/* The files that some processes have mapped, by their inodes: a superset, as devices are not compared. */
+struct inodes {
+	uint64_t *items; /* owned; sorted */
+	size_t count;
+};
+
+static void inodes_done(struct inodes *inodes)
+{
+	free(inodes->items);
+}
+
+static int inodes_add(struct inodes *inodes, uint32_t pid)
+{
+	int process __cleanup(closep) = process_open(pid);
+	FILE *maps __cleanup(fclosep) = process < 0 ? NULL : process_file(process, "maps");
+	struct code_mapping mapping;
+
+	while (maps && process_maps_next(maps, &mapping, NULL)) {
+		if (!mapping.exec || !mapping.ino)
+			continue;
+		if (!array_grow(&inodes->items, inodes->count, sizeof(*inodes->items)))
+			return -ENOMEM;
+		inodes->items[inodes->count++] = mapping.ino;
+	}
+	return 0;
+}
+
+/* Those of the targets; of a command we have mapped what it will map. */
+static int inodes_of(const struct process *targets, size_t nr_targets, struct inodes *ret)
+{
+	int err = inodes_add(ret, (uint32_t)getpid());
+
+	for (size_t i = 0; i < nr_targets && !err; i++)
+		err = inodes_add(ret, targets[i].pid);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare_first_u64);
+	return err;
+}
+
+static bool inodes_have(const struct inodes *inodes, uint64_t ino)
+{
+	size_t at = place_u64(inodes->items, inodes->count, sizeof(*inodes->items), ino);
+
+	return at < inodes->count && inodes->items[at] == ino;
+}
+
+/* Takes the kernel's list of mapped files that are not asked for yet; it has each of them once. */
+static int list_mappings(struct call_stacks *stacks, const struct bpf_link *mappings)
+{
+	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
+	struct pending_event event;
+	int err = fd < 0 ? -errno : 0;
+
+	while (!err && read(fd, &event, sizeof(event)) == sizeof(event))
+		err = pending_event_add(stacks, &event);
+	return err;
+}
+
+/* Learns the mapped files of some inodes (NULL: all); the others stay in the list. Returns how many. */
+static size_t learn_some(struct call_stacks *stacks, const struct inodes *only)
+{
+	size_t kept = 0, all = stacks->nr_mappings;
+
+	for (size_t i = 0; i < all; i++) {
+		const struct pending_event *event = &stacks->mappings[i];
+
+		if (!only || inodes_have(only, event->key.ino))
+			code_files_learn(stacks->files, event);
+		else
+			stacks->mappings[kept++] = *event;
+	}
+	stacks->nr_mappings = kept;
+	return all - kept;
+}
+
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
-			      bool hurried)
+			      const struct process *targets, size_t nr_targets, bool hurried)
 {
 	uint64_t until_ns = clock_mono_ns() + (hurried ? 0 : START_NS);
-	struct pending_event event;
-	int err = 0;
+	struct inodes inodes __cleanup(inodes_done) = { 0 };
+	int err = targets ? inodes_of(targets, nr_targets, &inodes) : 0;
 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
-		int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
-
-		/* The kernel lists mapped files that are not asked for yet. */
-		err = fd < 0 ? -errno : 0;
-		while (!err && read(fd, &event, sizeof(event)) == sizeof(event))
-			err = pending_event_add(stacks, &event);
-		if (!stacks->nr_mappings)
-			break;
-		err = err ?: learn_fresh(stacks);
-		if (clock_mono_ns() >= until_ns)
+		err = list_mappings(stacks, mappings);
+		if (err || !learn_some(stacks, targets ? &inodes : NULL) ||
+		    clock_mono_ns() >= until_ns)
 			break;
 		code_files_wait(stacks->files, until_ns);
 	}
-	return err;
+	/* The tables of all other files are made while calls are counted. */
+	return err ?: learn_fresh(stacks);
 }

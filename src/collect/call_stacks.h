@@ -20,11 +20,12 @@ void call_stacks_free(struct call_stacks *stacks);
 CLEANUP_OF(call_stacks, call_stacks_free)
 
 /*
- * Makes the tables of all files whose code is mapped by any process now; hurried: begins to make them.
+ * Makes the tables of all files whose code is mapped by these targets, or, if that is NULL, by any process
+ * now, and begins to make those of others; hurried: only begins.
  * 0 or -errno.
  */
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
-			      bool hurried);
+			      const struct process *targets, size_t nr_targets, bool hurried);
 
 /*
  * After the events were consumed: goes on with making the tables that were asked for, puts stacks into

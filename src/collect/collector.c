@@ -245,6 +245,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->has_runq = features_have_runq();
 	c->hurried = options->hurried;
+	c->by_pid_only = !options->nr_selectors;
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
@@ -412,7 +413,9 @@ int collector_start(struct collector *c, struct diag *d)
 
 	/* After the targets were made, and before they are counted. */
 	if (c->stacks && c->skel->links.list_code)
-		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, c->hurried);
+		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code,
+						c->by_pid_only ? c->targets : NULL, c->nr_targets,
+						c->hurried);
 	if (err)
 		return outcome(err, "make the unwind tables", d);
 	misses_read(c, &c->misses_at_start);

@@ -54,6 +54,7 @@ struct collector {
 	bool has_runq;
 	bool hurried; /* see struct collector_options */
 	bool by_thread;
+	bool by_pid_only; /* no target is chosen by what it is */
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */
 	size_t fold_at;         /* so many processes in ended are too many; 0: not folded yet */
