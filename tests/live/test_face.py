@@ -73,7 +73,7 @@ WORKS = [
     ("--csv --waiting read", r"^start,end,half,syscall"),
     ("--csv --stacks", r"^start,end,syscall,stack,"),
     ("--by comm", r"^comm +calls"),
-    ("--by tid", r"^ *pid +tid +comm"),
+    ("--by tid", r"^ *pid +tid +thread +comm"),
     ("--by user,unit", r"^unit +user +calls|^user +unit"),
     ("--by container,cgroup", r"^container +cgroup"),
     ("--by cpu", r"^ *on_cpu +calls"),
