@@ -46,6 +46,9 @@ struct call_stacks {
 	struct stack_event *stacks;
 	struct pending_event *mappings;
 	size_t nr_stacks, nr_mappings;
+	/* Files that no target has mapped, one of which is learned when nothing else is to be. */
+	struct pending_event *backlog;
+	size_t nr_backlog;
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -174,6 +177,7 @@ void call_stacks_free(struct call_stacks *stacks)
 		return;
 	free(stacks->stacks);
 	free(stacks->mappings);
+	free(stacks->backlog);
 	names_free(stacks->names);
 	for (size_t i = 0; i < stacks->kernel.count; i++) {
 		free(stacks->kernel.symbols[i].name);
@@ -268,10 +272,18 @@ static int learn_fresh(struct call_stacks *stacks)
 	return err;
 }
 
+static void learn_backlog(struct call_stacks *stacks)
+{
+	if (stacks->nr_backlog && code_files_are_learned(stacks->files))
+		code_files_learn(stacks->files, &stacks->backlog[--stacks->nr_backlog]);
+}
+
 int call_stacks_follow(struct call_stacks *stacks)
 {
 	int err = learn_fresh(stacks);
 
+	errands_run(stacks->errands);
+	learn_backlog(stacks);
 	errands_run(stacks->errands);
 	code_files_tidy(stacks->files);
 	return err ?: names_run(stacks->names);
@@ -372,5 +384,9 @@ int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link 
 		code_files_wait(stacks->files, until_ns);
 	}
 	/* The tables of all other files are made while calls are counted. */
-	return err ?: learn_fresh(stacks);
+	stacks->backlog = steal_ptr(&stacks->mappings);
+	stacks->nr_backlog = stacks->nr_mappings;
+	stacks->nr_mappings = 0;
+	learn_backlog(stacks);
+	return err;
 }

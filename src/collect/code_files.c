@@ -400,6 +400,12 @@ static bool is_told_to_end(void)
 		sigismember(&pending, SIGHUP));
 }
 
+bool code_files_are_learned(const struct code_files *files)
+{
+	return errands_are_idle(files->errands, ERRAND_OPEN, UINT64_MAX) &&
+	       errands_are_idle(files->errands, ERRAND_TABLE, UINT64_MAX);
+}
+
 void code_files_wait(struct code_files *files, uint64_t until_ns)
 {
 	struct errands *errands = files->errands;
@@ -407,8 +413,7 @@ void code_files_wait(struct code_files *files, uint64_t until_ns)
 
 	while (clock_mono_ns() < until_ns && !is_told_to_end()) {
 		errands_run(errands);
-		if (errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX) &&
-		    errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX))
+		if (code_files_are_learned(files))
 			return;
 		poll(&all, 1, sooner_ms(WAIT_MS, errands_patience_ms(errands)));
 	}

@@ -29,6 +29,9 @@ CLEANUP_OF(code_files, code_files_free)
  */
 void code_files_learn(struct code_files *files, const struct pending_event *mapping);
 
+/* Whether no table is being made. */
+bool code_files_are_learned(const struct code_files *files);
+
 /* Waits until all are read, or some moment, or a signal tells us to end; the rest is read later. */
 void code_files_wait(struct code_files *files, uint64_t until_ns);
 
