@@ -39,7 +39,7 @@ bool top_is_roomy(const struct top *top)
 /* So tall a screen has room for CPUs and the pane. */
 #define TALL_HEIGHT 20
 
-#define CPU_WIDTH 56
+#define CPU_WIDTH 64
 
 int top_cpu_lines(const struct top *top, unsigned int *ret_per_line)
 {
