@@ -102,17 +102,41 @@ static bool history_is_report(const struct options *o)
 	       output_has_side_files(o);
 }
 
+/* A table does not tell of the time in which nothing was counted. */
+static void tell_gaps(const struct timeline *timeline, bool is_empty)
+{
+	int64_t gaps_ns = 0;
+
+	for (size_t i = 0; i < timeline->nr_gaps; i++)
+		gaps_ns += timeline->gaps[i].end_ns - timeline->gaps[i].start_ns;
+	if (is_empty)
+		fputs("bpftruss: nothing was counted in this time; 'bpftruss history' shows when "
+		      "something was\n",
+		      stderr);
+	else if (gaps_ns >= (int64_t)NS_PER_SEC)
+		fprintf(stderr,
+			"bpftruss: nothing was counted in %.0f s of this time; 'bpftruss history' "
+			"shows when\n",
+			(double)gaps_ns / 1e9);
+}
+
 /* A report of each step in which anything was counted. */
 static int write_reports(const struct options *o, const struct timeline *timeline,
 			 struct output *output, struct diag *d)
 {
 	int err = 0;
 
+	bool is_empty = true;
+
 	output->is_series = true;
 	for (size_t i = 0; i < timeline->nr_steps && !err; i++) {
-		if (timeline->steps[i].sum)
-			err = output_report(output, o, timeline->steps[i].sum, d);
+		if (!timeline->steps[i].sum)
+			continue;
+		is_empty = false;
+		err = output_report(output, o, timeline->steps[i].sum, d);
 	}
+	if (!err)
+		tell_gaps(timeline, is_empty);
 	return err;
 }
 

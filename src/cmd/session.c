@@ -89,13 +89,18 @@ int session_attach(const struct session *session, struct diag *d)
 
 	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
 		err = collector_add_target(session->collector, o->targets.pids[i], &how, d);
+	for (size_t i = 0; i < o->targets.nr_selectors && !err; i++) {
+		if (o->targets.selectors[i].kind == SELECT_COMM)
+			err = collector_add_threads(session->collector,
+						    o->targets.selectors[i].text, &how, d);
+	}
 	if (!err)
 		err = collector_start(session->collector, d);
 	if (err || o->collector.wait || collector_live(session->collector))
 		return err;
 	return diag_set(d, DIAG_FAILED, ESRCH, "%s",
 			o->targets.nr_selectors
-				? "no process matches; --wait waits for one"
+				? "no process or thread matches; --wait waits for a process"
 				: "no thread of these processes can be counted: they have ended, "
 				  "or the kernel hides them");
 }

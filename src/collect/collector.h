@@ -34,6 +34,13 @@ CLEANUP_OF(collector, collector_free)
 int collector_add_target(struct collector *collector, pid_t pid,
 			 const struct target_options *options, struct diag *d);
 
+/*
+ * Marks the threads that are called so now, a glob, unless processes are: these the selectors choose.
+ * Returns 0 or -errno with d filled.
+ */
+int collector_add_threads(struct collector *collector, const char *pattern,
+			  const struct target_options *options, struct diag *d);
+
 /* Adopts all threads of the marked processes; from here on they are counted. */
 int collector_start(struct collector *collector, struct diag *d);
 

@@ -446,6 +446,19 @@ static bool record_is_wanted(const struct collector *c, const struct task_record
 	return is_wanted;
 }
 
+/* Reads what a process is called, of which only other threads are wanted. */
+static int leader_read(const struct task_record *record, struct reading *reading)
+{
+	struct process process;
+
+	if (record->tid != record->pid)
+		return 0;
+	process = record_process(record, reading->now_ns);
+	process_clear_counts(&process);
+	process.threads = 0;
+	return builder_add_process(reading->builder, &process, true);
+}
+
 int record_read(const struct collector *c, uint32_t index, struct reading *reading)
 {
 	const struct task_record *record = record_at(c, index);
@@ -454,7 +467,7 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	int err;
 
 	if (record && !record_is_wanted(c, record))
-		return 0;
+		return leader_read(record, reading);
 	err = record_read_open(c, index, &copy, reading);
 	if (err)
 		return err;

@@ -3,6 +3,8 @@
  * Chooses who is counted: resolves selectors, and marks target processes. A process is named by a pidfd,
  * so neither pid reuse nor a pid namespace can pick another one.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <sys/syscall.h>
 
 #include "base/text.h"
@@ -205,4 +207,75 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		return diag_set(d, DIAG_FAILED, -err, "cannot mark process %d: %s", pid,
 				strerror(-err));
 	return target_remember(c, pid, d);
+}
+
+/* --- threads by name --- */
+
+/* The name in a file such as /proc/PID/comm; "" if there is none. */
+static void comm_read(const char *path, char comm[PROCESS_COMM_SIZE + 1])
+{
+	FILE *file __cleanup(fclosep) = fopen(path, "re");
+	size_t got = file ? fread(comm, 1, PROCESS_COMM_SIZE, file) : 0;
+
+	comm[got ? got - 1 : 0] = 0;
+}
+
+/* Adds the threads of a process that are called so. Returns 0 or -errno with d filled. */
+static int add_threads_of(struct collector *c, const char *process, const struct selector *name,
+			  const struct target_options *options, struct diag *d)
+{
+	char path[64], comm[PROCESS_COMM_SIZE + 1];
+	const struct dirent *task;
+	DIR *tasks;
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/task", process);
+	tasks = opendir(path);
+	while (tasks && !err && (task = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/comm", process, task->d_name);
+		comm_read(path, comm);
+		if (isdigit(*task->d_name) && glob_matches(name, comm, sizeof(comm)))
+			err = collector_add_target(c, atoi(task->d_name), options, d);
+		/* It has ended meanwhile, or is the kernel's. */
+		if (err == -ESRCH || err == -EINVAL)
+			err = 0;
+	}
+	if (tasks)
+		closedir(tasks);
+	return err;
+}
+
+/* Whether any process is called so now. */
+static bool process_is_called(DIR *processes, const struct selector *name)
+{
+	char path[64], comm[PROCESS_COMM_SIZE + 1];
+	const struct dirent *process;
+
+	while ((process = readdir(processes))) {
+		snprintf(path, sizeof(path), "/proc/%.16s/comm", process->d_name);
+		comm_read(path, comm);
+		if (isdigit(*process->d_name) && glob_matches(name, comm, sizeof(comm)))
+			return true;
+	}
+	rewinddir(processes);
+	return false;
+}
+
+int collector_add_threads(struct collector *c, const char *pattern,
+			  const struct target_options *options, struct diag *d)
+{
+	struct selector name = { 0 };
+	const struct dirent *process;
+	int err = glob_compile(pattern, &name, d);
+	DIR *processes = err ? NULL : opendir("/proc");
+
+	if (processes && !process_is_called(processes, &name)) {
+		while (!err && (process = readdir(processes))) {
+			if (isdigit(*process->d_name) && atoi(process->d_name) != getpid())
+				err = add_threads_of(c, process->d_name, &name, options, d);
+		}
+	}
+	if (processes)
+		closedir(processes);
+	return err;
 }

@@ -355,3 +355,20 @@ def test_threads_have_names(live, tmp_path):
     assert report.returncode == 0, report.stderr
     rows = [line.split(",")[2:] for line in report.stdout.splitlines()[1:]]
     assert sorted(rows) == [["alpha", "100"], ["beta", "100"]]
+
+
+def test_n_finds_threads_by_their_names(live):
+    code = THREADS.replace("sys.stdin.readline()", "").replace("sys.stdin.read(1)", "time.sleep(1000)")
+    target = live.spawn(sys.executable, "-c", "import time\n" + code)
+    until(lambda: target.stdout() == b"done\n", "its threads")
+    result = run("-c", "-d", "0.2", "--json", "--by", "tid", "-n", "bet[a-z]")
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert [thread["comm"] for thread in data["threads"]] == ["beta", "beta"]
+    assert {process["comm"] for process in data["processes"]} == {target_comm(target.pid)}
+    assert all(row["tid"] for row in data["rows"])
+
+
+def target_comm(pid):
+    with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
+        return file.read().strip()

@@ -271,7 +271,7 @@ GLOBS = ["no-such-name", "call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x
 
 
 @pytest.mark.parametrize("arguments, sentence", [
-    *((["-n", glob], "no process matches") for glob in GLOBS),
+    *((["-n", glob], "no process or thread matches") for glob in GLOBS),
     (["-u", "no-such-unit"], "no unit no-such-unit.service is running"),
     (["-g", "/no/such/cgroup"], "no cgroup /no/such/cgroup"),
     (["-U", "no-such-user"], 'no user is called "no-such-user"'),
