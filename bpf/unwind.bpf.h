@@ -172,6 +172,40 @@ static __always_inline long walk_frame_pointer(struct walk *walk)
 	return 0;
 }
 
+#if defined(__TARGET_ARCH_x86)
+/*
+ * Code that was made while the program runs has no table, and its trampolines, such as CPython's for perf,
+ * keep no frame pointer of their own: but what stands behind the call tells where they return to.
+ */
+static __always_inline bool walk_trampoline(struct walk *walk)
+{
+	u64 code = 0, frame, bp = walk->regs.bp, ip;
+
+	if (bpf_probe_read_user(&code, sizeof(code), (void *)walk->regs.ip))
+		return false;
+	if ((code & 0xff80ffffff) == 0xc300c48348) { /* add $n,%rsp; ret */
+		frame = code >> 24 & 0x78;
+	} else if ((code & 0xffff) == 0xc35d) { /* pop %rbp; ret */
+		frame = 8;
+		if (!stack_read(walk, walk->regs.sp, &bp))
+			return false;
+	} else {
+		return false;
+	}
+	if (!stack_read(walk, walk->regs.sp + frame, &ip) || !ip)
+		return false;
+	walk->regs.sp += frame + 8;
+	walk->regs.bp = bp;
+	walk->regs.ip = ip;
+	return true;
+}
+#else
+static __always_inline bool walk_trampoline(struct walk *walk)
+{
+	return false;
+}
+#endif
+
 /* The code that a signal interrupted: its registers lie where the handler returns to. */
 static __always_inline long walk_signal_frame(struct walk *walk)
 {
@@ -293,6 +327,8 @@ static long walk_step(u32 at, struct walk_context *context)
 		return walk_stop(walk, answer.end);
 	switch (answer.rule.cfa) {
 	case CFA_NONE:
+		if (at && !exact && walk_trampoline(walk))
+			return 0;
 		return walk_frame_pointer(walk);
 	case CFA_SIGNAL:
 		return walk_signal_frame(walk);

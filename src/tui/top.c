@@ -214,10 +214,11 @@ void top_resize(struct top *top, int width, int height)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static int key_open(struct top *top)
+static int key_open(struct top *top, int unused)
 {
 	const struct rate *line;
 
+	(void)unused;
 	if (top->opened || !top->nr_shown)
 		return 0;
 	if (top->by == RATE_BY_SYSCALL) {
@@ -264,10 +265,11 @@ static int key_sort(struct top *top, int step)
 	return top_arrange(top);
 }
 
-static int key_reverse(struct top *top)
+static int key_reverse(struct top *top, int unused)
 {
 	struct top_place *place = &top->places[top->opened];
 
+	(void)unused;
 	top->follows = false;
 	*place = (struct top_place){ .sort = place->sort, .reversed = !place->reversed };
 	return top_arrange(top);
@@ -296,22 +298,25 @@ static int top_group(struct top *top, enum rate_by by)
 	return top_arrange(top);
 }
 
-static int key_group(struct top *top, unsigned int step)
+static int key_group(struct top *top, int step)
 {
 	unsigned int kinds = RATE_BY_TID; /* which H is for */
 
-	return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID : (top->by + step) % kinds);
+	return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID
+						     : (top->by + (unsigned int)step) % kinds);
 }
 
-static void key_prompt(struct top *top, enum top_prompt prompt)
+static int key_prompt(struct top *top, int prompt)
 {
 	if (prompt == PROMPT_FILTER && top->opened)
-		return;
-	top->prompt = prompt;
+		return 0;
+	top->prompt = (enum top_prompt)prompt;
 	top->input[0] = 0;
 	memcpy(top->filter_before, top->filter, sizeof(top->filter));
 	if (prompt == PROMPT_FILTER)
 		memcpy(top->input, top->filter, sizeof(top->input));
+	top_settle(top);
+	return 0;
 }
 
 /* Moves the cursor, if that is what the key does. */
@@ -372,82 +377,88 @@ static int press_in_prompt(struct top *top, int key)
 	return top_arrange(top);
 }
 
-static void key_pane(struct top *top, unsigned int step)
+static int key_pane(struct top *top, int step)
 {
 	do
-		top->pane = (top->pane + step) % NR_TOP_PANE;
+		top->pane = (top->pane + (unsigned int)step) % NR_TOP_PANE;
 	while ((top->pane == PANE_STACKS && !top->has_stacks) ||
 	       (top->pane == PANE_NONE && top->opened));
+	top_settle(top);
+	return 0;
 }
 
 /* Sorts the list by a column, where it has that. */
-static int key_sort_by(struct top *top, enum rate_key key)
+static int key_sort_by(struct top *top, int key)
 {
-	if (top->opened || !columns_have(top, key))
+	if (top->opened || !columns_have(top, (enum rate_key)key))
 		return 0;
 	top->follows = false;
-	top->places[0] = (struct top_place){ .sort = key };
+	top->places[0] = (struct top_place){ .sort = (enum rate_key)key };
 	return top_arrange(top);
 }
 
+static int key_threads(struct top *top, int unused)
+{
+	(void)unused;
+	return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID : RATE_BY_TID);
+}
+
+static int key_tree(struct top *top, int unused)
+{
+	(void)unused;
+	top->tree = !top->tree;
+	return top_arrange(top);
+}
+
+/* Turns one of the switches on or off. */
+static int key_switch(struct top *top, int offset)
+{
+	bool *which = (bool *)((char *)top + offset);
+
+	*which = !*which;
+	top_settle(top);
+	return 0;
+}
+
+static const struct binding {
+	int key;
+	int (*press)(struct top *top, int how);
+	int how;
+} bindings[] = {
+	{ TOP_KEY_ENTER, key_open, 0 },
+	{ 's', key_sort, 1 },
+	{ '>', key_sort, 1 },
+	{ TOP_KEY_RIGHT, key_sort, 1 },
+	{ '<', key_sort, -1 },
+	{ TOP_KEY_LEFT, key_sort, -1 },
+	{ 'I', key_reverse, 0 },
+	{ 'R', key_reverse, 0 },
+	{ 'P', key_sort_by, RATE_CPU },
+	{ 'N', key_sort_by, RATE_PID },
+	{ 'g', key_group, 1 },
+	{ 'G', key_group, RATE_BY_TID - 1 },
+	{ 'H', key_threads, 0 },
+	{ 't', key_tree, 0 },
+	{ '\t', key_pane, 1 },
+	{ TOP_KEY_BACKTAB, key_pane, NR_TOP_PANE - 1 },
+	{ '1', key_switch, offsetof(struct top, one_cpu) },
+	{ 'p', key_switch, offsetof(struct top, paused) },
+	{ ' ', key_switch, offsetof(struct top, paused) },
+	{ 'h', key_switch, offsetof(struct top, help) },
+	{ '?', key_switch, offsetof(struct top, help) },
+	{ '/', key_prompt, PROMPT_FILTER },
+	{ 'd', key_prompt, PROMPT_DELAY },
+};
+
 static int press_in_table(struct top *top, int key, bool *quit)
 {
-	switch (key) {
-	case 'q':
-		return key_back(top, true, quit);
-	case TOP_KEY_ESC:
-		return key_back(top, false, quit);
-	case TOP_KEY_ENTER:
-		return key_open(top);
-	case 'I':
-	case 'R':
-		return key_reverse(top);
-	case 'H':
-		return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID : RATE_BY_TID);
-	case 't':
-		top->tree = !top->tree;
-		return top_arrange(top);
-	case '1':
-		top->one_cpu = !top->one_cpu;
-		break;
-	case '\t':
-		key_pane(top, 1);
-		break;
-	case TOP_KEY_BACKTAB:
-		key_pane(top, NR_TOP_PANE - 1);
-		break;
-	case 'P':
-		return key_sort_by(top, RATE_CPU);
-	case 'N':
-		return key_sort_by(top, RATE_PID);
-	case 's':
-	case '>':
-	case TOP_KEY_RIGHT:
-		return key_sort(top, 1);
-	case '<':
-	case TOP_KEY_LEFT:
-		return key_sort(top, -1);
-	case 'g':
-		return key_group(top, 1);
-	case 'G':
-		return key_group(top, RATE_BY_TID - 1);
-	case 'p':
-	case ' ':
-		top->paused = !top->paused;
-		return 0;
-	case 'h':
-	case '?':
-		top->help = true;
-		return 0;
-	case '/':
-		key_prompt(top, PROMPT_FILTER);
-		break;
-	case 'd':
-		key_prompt(top, PROMPT_DELAY);
-		break;
-	default:
-		key_move(top, key);
+	if (key == 'q' || key == TOP_KEY_ESC)
+		return key_back(top, key == 'q', quit);
+	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
+		if (bindings[i].key == key)
+			return bindings[i].press(top, bindings[i].how);
 	}
+	key_move(top, key);
 	top_settle(top);
 	return 0;
 }
@@ -481,7 +492,7 @@ int top_click(struct top *top, int x, int y)
 		if (x < columns[i].x || x > columns[i].x + columns[i].width || key == NR_LINE_KEY)
 			continue;
 		if (key == place->sort)
-			return key_reverse(top);
+			return key_reverse(top, 0);
 		top->follows = false;
 		*place = (struct top_place){ .sort = key };
 		return top_arrange(top);
@@ -490,7 +501,7 @@ int top_click(struct top *top, int x, int y)
 	    line >= top_count(top))
 		return 0;
 	if (line == place->cursor)
-		return key_open(top);
+		return key_open(top, 0);
 	place->cursor = line;
 	if (!top->opened) {
 		top->follows = true;

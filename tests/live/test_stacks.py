@@ -7,10 +7,11 @@ the program waited in the same call.
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
-from harness import BPFTRUSS, Live
+from harness import BPFTRUSS, IS_X86, Live
 from stacks import (FIXTURES, Waiting, count_waits, fixture, judge, must_be_complete, output_of,
                     stack_differences, stack_text, symbols, symbols_outside_libc)  # fmt: skip
 
@@ -209,3 +210,44 @@ def test_a_command_has_the_limits_that_it_would_have_without_us(live):
     script = "ulimit -Sn 123; exec %s -c --stacks sh -c 'ulimit -Sn'" % BPFTRUSS
     result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert result.stdout == "123\n"
+
+
+# Code that is made while a program runs, as CPython's for -X perf: a call between little else.
+TRAMPOLINES = """
+import ctypes, mmap, sys
+CODES = [bytes.fromhex("f30f1efa4883ec08ffd74883c408c3"), bytes.fromhex("f30f1efa554889e5ffd75dc3")]
+flags, prot = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+memory = mmap.mmap(-1, 4096, flags=flags, prot=prot)
+at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+getppid = ctypes.cast(ctypes.CDLL(None).getppid, ctypes.c_void_p).value
+for i, code in enumerate(CODES):
+    memory[i * 64 : i * 64 + len(code)] = code
+calls = [ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(at + i * 64) for i in range(len(CODES))]
+print("ready", flush=True)
+sys.stdin.readline()
+for call in calls:
+    for _ in range(50):
+        call(getppid)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(not IS_X86, reason="the code is that of x86-64")
+def test_stacks_go_on_behind_trampolines_without_frame_pointers(live):
+    target = subprocess.Popen(
+        [sys.executable, "-c", TRAMPOLINES], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert target.stdout.readline() == b"ready\n"
+    bpftruss = live.attach(target.pid, "--stacks", "-t", "getppid")
+    target.stdin.write(b"\n")
+    target.stdin.flush()
+    assert target.stdout.readline() == b"done\n"
+    report = bpftruss.interrupt()
+    target.kill()
+    target.wait()
+    row = report.only("getppid")
+    assert row["calls"] == 100
+    for stack in row["stacks"]:
+        assert stack["end"] == "complete", stack
+        assert any(frame["module"] is None for frame in stack["frames"])

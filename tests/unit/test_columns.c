@@ -89,7 +89,8 @@ TEST(test_keys)
 	keys_check(GROUP_SYSCALL, "syscall");
 	keys_check(GROUP_PID, "pid,comm");
 	keys_check(GROUP_COMM | GROUP_SYSCALL, "comm,syscall");
-	keys_check(GROUP_PID | GROUP_TID | GROUP_UNIT | GROUP_USER, "pid,tid,thread,comm,unit,user");
+	keys_check(GROUP_PID | GROUP_TID | GROUP_UNIT | GROUP_USER,
+		   "pid,tid,thread,comm,unit,user");
 	keys_check(GROUP_ABI, "abi");
 	keys_check(GROUP_SYSCALL | GROUP_ARG0, "syscall,arg0");
 }
