@@ -35,6 +35,9 @@ static int take_interval(struct run *run, struct diag *d)
 		return err;
 	if (run->on_terminal)
 		host_update(&run->top.host);
+	/* They come until the next frame, or one of those after it. */
+	if (run->top.has_stacks)
+		collector_name_stacks(run->session.collector);
 	err = rates_new(run->session.last, later, run->top.by, &rates);
 	if (err == -EINVAL)
 		return diag_set(d, DIAG_FAILED, EINVAL, "two readings do not fit together");
