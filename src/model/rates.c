@@ -267,48 +267,31 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 	return 0;
 }
 
-/* What a process did that none of its live threads has. */
-static void rate_subtract_thread(struct rate *line, const struct rate *thread)
-{
-	struct microstates *left = &line->states;
-	const struct microstates *taken = &thread->states;
-
-	left->user_ns -= min_u64(left->user_ns, taken->user_ns);
-	left->system_ns -= min_u64(left->system_ns, taken->system_ns);
-	left->runq_ns -= min_u64(left->runq_ns, taken->runq_ns);
-	left->lock_ns -= min_u64(left->lock_ns, taken->lock_ns);
-	left->sleep_ns -= min_u64(left->sleep_ns, taken->sleep_ns);
-	line->usage.minor_faults -= thread->usage.minor_faults;
-	line->usage.major_faults -= thread->usage.major_faults;
-	line->usage.voluntary_switches -= thread->usage.voluntary_switches;
-	line->usage.involuntary_switches -= thread->usage.involuntary_switches;
-	line->threads -= min_u64(line->threads, 1);
-}
-
 /*
  * Makes a line for each live thread of a process, from its rows, and one of those that have ended if they
  * did anything. Returns how many.
  */
-static size_t rates_split(const struct rates *rates, const struct rate *process, size_t row,
+static size_t rates_split(const struct rates *rates, const struct process *process, size_t row,
 			  size_t end, size_t *thread, struct rate *lines)
 {
 	const struct snapshot *diff = rates->diff;
+	struct process rest = *process; /* what no live thread has done */
 	struct rate *ended = &lines[0];
+	uint64_t lock_ns = 0, rest_lock_ns = 0;
 	size_t count = 1;
-	uint64_t lock_ns;
 
-	*ended = *process;
-	ended->calls = ended->errors = ended->worst_ns = ended->in_flight = ended->oldest_ns = 0;
-	ended->nr_processes = 0;
-	for (; row < end && !diff->rows[row]->tid; row++)
+	rate_init(ended, diff, process);
+	ended->nr_processes = ended->threads = 0;
+	for (; row < end && !diff->rows[row]->tid; row++) {
 		rate_add_row(ended, rates, diff->rows[row]);
-	for (; *thread < diff->nr_threads &&
-	       !process_compare(&diff->threads[*thread].its, process->process);
+		rest_lock_ns += row_lock_ns(diff, diff->rows[row]);
+	}
+	for (; *thread < diff->nr_threads && !process_compare(&diff->threads[*thread].its, process);
 	     ++*thread) {
 		const struct thread *one = &diff->threads[*thread];
 		struct rate *line = &lines[count++];
 
-		rate_init(line, diff, process->process);
+		rate_init(line, diff, process);
 		line->thread = one;
 		line->tid = one->tid;
 		line->tid_ns = one->tid_ns;
@@ -320,8 +303,10 @@ static size_t rates_split(const struct rates *rates, const struct rate *process,
 		}
 		process_microstates(&one->its, lock_ns, &line->states);
 		usage_add(&line->usage, &one->its.usage);
-		rate_subtract_thread(ended, line);
+		process_subtract_counts(&rest, &one->its);
 	}
+	process_microstates(&rest, rest_lock_ns, &ended->states);
+	usage_add(&ended->usage, &rest.usage);
 	return count;
 }
 
@@ -330,25 +315,23 @@ static int rates_list_threads(const struct rates *rates, struct rate **lines, si
 {
 	const struct snapshot *diff = rates->diff;
 	struct rate *processes __cleanup(freep) = *lines;
-	struct rate *all = calloc(*count + diff->nr_processes + diff->nr_threads + 1, sizeof(*all));
-	size_t kept = 0, row = snapshot_rows_of(diff, 0, NULL), thread = 0, at = 0;
+	struct rate *all = calloc(1 + diff->nr_processes + diff->nr_threads, sizeof(*all));
+	size_t kept = 0, row = snapshot_rows_of(diff, 0, NULL), thread = 0;
 
 	*lines = all;
 	if (!all)
 		return -ENOMEM;
 	if (*count && !processes[0].process)
-		all[kept++] = processes[at++];
+		all[kept++] = processes[0];
 	for (size_t i = 0; i < diff->nr_processes; i++) {
-		size_t end = row + snapshot_rows_of(diff, row, &diff->processes[i]), made;
-		bool has_line = at < *count && processes[at].process == &diff->processes[i];
-		struct rate process, *ended = &all[kept];
+		const struct process *process = &diff->processes[i];
+		size_t end = row + snapshot_rows_of(diff, row, process), made;
+		struct rate *ended = &all[kept];
 
-		rate_init(&process, diff, &diff->processes[i]);
-		made = rates_split(rates, has_line ? &processes[at++] : &process, row, end, &thread,
-				   ended);
+		made = rates_split(rates, process, row, end, &thread, ended);
 		row = end;
-		/* What ended leaves no line unless it did something. */
-		if (!ended->calls && !ended->in_flight)
+		/* Ended threads have no line unless they did something. */
+		if (!ended->calls && !ended->in_flight && !rate_cpu_ns(ended))
 			memmove(ended, ended + 1, --made * sizeof(*ended));
 		kept += made;
 	}

@@ -90,7 +90,10 @@ class Daemon(Process):
         return result.stderr
 
     def snapshot(self, *options, lossy=False):
-        return Report(self.verb("snapshot", "--json", *options).encode(), lossy)
+        """Of a span, calls in flight may be older than that."""
+        longest_ns = 1 << 62 if "--since" in options else None
+        text = self.verb("snapshot", "--json", *options)
+        return Report(text.encode(), lossy, longest_ns)
 
     def stop(self, number=signal.SIGTERM):
         super().stop(number)
