@@ -12,7 +12,7 @@
 #define NR_CALLS   6
 #define ROUNDS     400
 
-struct thread {
+struct counted_thread {
 	struct task_record record;
 	struct row rows[NR_CALLS]; /* of calls that ended */
 };
@@ -21,7 +21,7 @@ struct world {
 	uint64_t seed, now_ns, lives;
 	uint32_t nr_processes;
 	bool immortal; /* no thread ends */
-	struct thread threads[NR_THREADS];
+	struct counted_thread threads[NR_THREADS];
 	struct builder *ended; /* of threads that are gone */
 	struct idle *idle;
 	size_t kept, read; /* threads that were taken from each, in all readings */
@@ -29,7 +29,7 @@ struct world {
 
 /* --- threads ------------------------------------------------------------------------------------ */
 
-static void thread_begin(struct world *world, struct thread *thread)
+static void thread_begin(struct world *world, struct counted_thread *thread)
 {
 	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, world->nr_processes);
 	uint32_t index = (uint32_t)(thread - world->threads);
@@ -52,7 +52,7 @@ static void thread_begin(struct world *world, struct thread *thread)
 }
 
 /* It runs for a while: makes calls, and may be in one at the end, as before. */
-static void thread_run(struct world *world, struct thread *thread)
+static void thread_run(struct world *world, struct counted_thread *thread)
 {
 	struct task_record *record = &thread->record;
 	uint64_t *seed = &world->seed;
@@ -78,7 +78,7 @@ static void thread_run(struct world *world, struct thread *thread)
 	record->flags = random_below(seed, 3) ? RECORD_CALL_OPEN : 0;
 }
 
-static struct process thread_process(const struct world *world, const struct thread *thread)
+static struct process thread_process(const struct world *world, const struct counted_thread *thread)
 {
 	const struct task_record *record = &thread->record;
 	struct process process = { .pid = record->pid,
@@ -96,7 +96,7 @@ static struct process thread_process(const struct world *world, const struct thr
 }
 
 /* The call that it is in: an even number began before the counting. */
-static void thread_add_call(const struct world *world, const struct thread *thread,
+static void thread_add_call(const struct world *world, const struct counted_thread *thread,
 			    struct builder *builder)
 {
 	const struct task_record *record = &thread->record;
@@ -114,7 +114,7 @@ static void thread_add_call(const struct world *world, const struct thread *thre
 }
 
 /* Reads a thread as the reader of records does. */
-static void thread_read(const struct world *world, const struct thread *thread,
+static void thread_read(const struct world *world, const struct counted_thread *thread,
 			struct builder *builder)
 {
 	const struct task_record *record = &thread->record;
@@ -129,7 +129,7 @@ static void thread_read(const struct world *world, const struct thread *thread,
 	assert_int_equal(builder_add_process(builder, &process, record->tid == record->pid), 0);
 }
 
-static void thread_end(struct world *world, struct thread *thread)
+static void thread_end(struct world *world, struct counted_thread *thread)
 {
 	thread->record.state = RECORD_ENDED;
 	thread_read(world, thread, world->ended);
@@ -151,7 +151,7 @@ static struct snapshot *world_read_anew(const struct world *world)
 
 static bool world_keep(struct world *world, uint32_t index)
 {
-	const struct thread *thread = &world->threads[index];
+	const struct counted_thread *thread = &world->threads[index];
 	__cleanup(snapshot_freep) struct snapshot *own = NULL;
 	struct builder *builder = builder_make();
 	int taken;
@@ -322,7 +322,7 @@ WORLD_TEST(test_threads_that_nobody_knows_about_are_counted, 7, SIZE_MAX)
 /* It wakes up between the look and the reading: its rows may be of either moment. */
 WORLD_TEST(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept, 7, SIZE_MAX)
 {
-	struct thread *thread = &world->threads[0];
+	struct counted_thread *thread = &world->threads[0];
 
 	thread_run(world, thread);
 	thread->record.clock |= CLOCK_STOPPED;
