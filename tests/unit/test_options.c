@@ -248,7 +248,7 @@ TEST(test_refused)
 		{ &daemon_face, "--socket x", "is not an absolute path" },
 		{ &daemon_face, "--group no-such-group", "there is no group" },
 		{ &daemon_face, "--listen 0.0.0.0:9", "not of this machine alone" },
-		{ &top_face, "--by tid", "--by: \"tid\" is none of pid, comm, unit" },
+		{ &top_face, "--by arg0", "--by: \"arg0\" is none of pid, comm, unit" },
 		{ &count_face, "-c --stacks=x", "--stacks: \"x\" is none of calls, time" },
 		{ &count_face, "-c --by pid,,", "--by: no key \"\"" },
 		{ &count_face, "-c --sort x", "--sort: no column \"x\"" },
