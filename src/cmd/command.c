@@ -6,11 +6,13 @@
 #include "cmd/command.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 
 bool command_search(const char *name, char *path, size_t size)
@@ -93,50 +95,68 @@ static bool script_program(const char *path, char *program, size_t size)
 	return *first;
 }
 
-/* Lists the libraries of a program as its user would have them: ldd loads it and does not run it. */
-static FILE *libraries_list(const struct command *command, const char *path, pid_t *ret_pid)
+#define LIST_MS    2000 /* whatever it waits for, nobody waits for long */
+#define LIST_BYTES (64 << 10)
+
+/* Becomes ldd, which loads a program as its user would have it, and does not run it. */
+static void libraries_child(const struct command *command, const char *path, int output)
 {
 	char *argv[] = { "ldd", (char *)path, NULL };
-	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC))
-		return NULL;
-	*ret_pid = fork();
-	if (*ret_pid == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(STDERR_FILENO);
-		/* Whatever it waits for, we do not wait for long. */
-		alarm(2);
-		if (!command->user || !process_become(command->user))
-			execvp(argv[0], argv);
-		_exit(127);
-	}
+	setpgid(0, 0);
+	dup2(output, STDOUT_FILENO);
+	close(STDERR_FILENO);
+	if (!command->user || !process_become(command->user))
+		execvp(argv[0], argv);
+	_exit(127);
+}
+
+/* What ldd says, as far as it comes in time; to be freed. NULL: no memory, or it cannot be run. */
+static char *libraries_list(const struct command *command, const char *path)
+{
+	uint64_t until_ns = clock_mono_ns() + LIST_MS * NS_PER_MS;
+	char *text = calloc(1, LIST_BYTES);
+	struct pollfd output = { .events = POLLIN };
+	size_t used = 0;
+	ssize_t got = 1;
+	int ends[2];
+	pid_t pid;
+
+	if (!text || pipe2(ends, O_CLOEXEC))
+		return text;
+	pid = fork();
+	if (pid == 0)
+		libraries_child(command, path, ends[1]);
 	close(ends[1]);
-	if (*ret_pid > 0)
-		return fdopen(ends[0], "r");
+	output.fd = ends[0];
+	while (pid > 0 && got > 0 && used + 1 < LIST_BYTES && clock_mono_ns() < until_ns) {
+		if (poll(&output, 1, LIST_MS / 20) > 0) {
+			got = read(ends[0], text + used, LIST_BYTES - 1 - used);
+			used += got > 0 ? (size_t)got : 0;
+		}
+	}
+	if (pid > 0) {
+		kill(-pid, SIGKILL);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 	close(ends[0]);
-	return NULL;
+	return text;
 }
 
 /* Lines are "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". */
 static void libraries_map(struct command *command, const char *path)
 {
-	pid_t pid = 0;
-	FILE *list __cleanup(fclosep) = libraries_list(command, path, &pid);
-	char line[PATH_MAX + 64];
+	char *text __cleanup(freep) = libraries_list(command, path), *at = text, *line;
 
-	while (list && fgets(line, sizeof(line), list)) {
-		const char *library = strchr(line, '/');
+	while ((line = at ? strsep(&at, "\n") : NULL)) {
+		char *library = strchr(line, '/'), *end = library ? strrchr(library, '(') : NULL;
 
-		if (!library)
+		if (!end || end - library < 2)
 			continue;
-		line[strcspn(line, "\n")] = 0;
-		*strchrnul(library, '(') = 0;
-		line[strlen(line) - (line[strlen(line) - 1] == ' ')] = 0;
+		end[-1] = 0;
 		code_map(command, library);
 	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
 }
 
 #define MAX_SCRIPTS 4 /* of which one runs the other */

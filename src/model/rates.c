@@ -297,6 +297,9 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 		line->tid_ns = one->tid_ns;
 		line->threads = 1;
 		lock_ns = 0;
+		/* Of a thread that nothing else is known of. */
+		for (; row < end && diff->rows[row]->tid < one->tid; row++)
+			rate_add_row(ended, rates, diff->rows[row]);
 		for (; row < end && diff->rows[row]->tid == one->tid; row++) {
 			rate_add_row(line, rates, diff->rows[row]);
 			lock_ns += row_lock_ns(diff, diff->rows[row]);
@@ -305,6 +308,8 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 		usage_add(&line->usage, &one->its.usage);
 		process_subtract_counts(&rest, &one->its);
 	}
+	for (; row < end; row++)
+		rate_add_row(ended, rates, diff->rows[row]);
 	process_microstates(&rest, rest_lock_ns, &ended->states);
 	usage_add(&ended->usage, &rest.usage);
 	return count;
