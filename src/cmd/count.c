@@ -114,7 +114,8 @@ static int wait_for_names(struct run *run, const struct options *o, struct diag 
 	if (!o->collector.stacks)
 		return 0;
 	/* A user who has asked twice for the end gets it. */
-	err = session_wait_names(&run->session, run->session.impatient ? 0 : limit_ns, d);
+	err = session_wait_names(&run->session, run->session.impatient ? 0 : limit_ns, &run->live,
+				 d);
 	if (!err)
 		print_unnamed(run);
 	return err;

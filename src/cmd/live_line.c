@@ -32,6 +32,12 @@ void live_line_erase(const struct live_line *line)
 		fputs(ERASE, stderr);
 }
 
+void live_line_show_names(const struct live_line *line, uint64_t waiting)
+{
+	if (line->is_on)
+		fprintf(stderr, ERASE "naming %" PRIu64 " frame%s", waiting, plural(waiting));
+}
+
 /* 1234567 as 1,234,567. */
 static void format_count(uint64_t count, char *buf, size_t size)
 {

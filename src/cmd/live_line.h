@@ -19,5 +19,8 @@ void live_line_begin(struct live_line *line, const struct options *options);
 /* Shows what a reading has. Returns after how many ns the next one is due. */
 uint64_t live_line_show(struct live_line *line, const struct snapshot *snapshot, uint64_t taken_ns);
 
+/* Shows how many frames have no name yet. */
+void live_line_show_names(const struct live_line *line, uint64_t waiting);
+
 /* Before anything else is written to the terminal. */
 void live_line_erase(const struct live_line *line);

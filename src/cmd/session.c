@@ -177,14 +177,21 @@ int session_wait_command(struct session *session)
 					    : WEXITSTATUS(command->status);
 }
 
-int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d)
+/* It is seldom long: who waits a moment is not told of it. */
+#define NAMES_QUIET_NS (NS_PER_SEC / 2)
+#define NAMES_SHOW_MS  250
+
+int session_wait_names(const struct session *session, uint64_t limit_ns,
+		       const struct live_line *line, struct diag *d)
 {
 	struct collector *collector = session->collector;
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
 		{ .fd = collector_fd(collector), .events = POLLIN },
 	};
-	uint64_t end_ns = clock_mono_ns() + limit_ns, now_ns;
+	uint64_t start_ns = clock_mono_ns(), end_ns = start_ns + limit_ns, now_ns;
+	struct name_counts counts;
+	int wait_ms;
 	/* Stacks that the last reading has may have come since it looked for them. */
 	int err = session_reclaim(session, d);
 
@@ -192,13 +199,20 @@ int session_wait_names(const struct session *session, uint64_t limit_ns, struct 
 	for (; !err; err = session_reclaim(session, d)) {
 		now_ns = clock_mono_ns();
 		if (fds[0].revents || collector_stacks_are_named(collector) || now_ns >= end_ns)
-			return 0;
+			break;
+		wait_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
+		if (line->is_on)
+			wait_ms = sooner_ms(wait_ms, NAMES_SHOW_MS);
+		if (now_ns - start_ns > NAMES_QUIET_NS) {
+			collector_count_names(collector, &counts);
+			live_line_show_names(line, counts.waiting);
+		}
 		if (poll(fds, ARRAY_SIZE(fds),
-			 sooner_ms(collector_patience_ms(collector),
-				   (int)((end_ns - now_ns) / NS_PER_MS) + 1)) < 0 &&
+			 sooner_ms(collector_patience_ms(collector), wait_ms)) < 0 &&
 		    errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
 	}
+	live_line_erase(line);
 	return err;
 }
 

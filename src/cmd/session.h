@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "cmd/command.h"
+#include "cmd/live_line.h"
 #include "cmd/options.h"
 
 struct session {
@@ -68,6 +69,7 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
 
 /*
  * Waits until the stacks that have come so far have their names: for so long at most, and not when a
- * signal comes, which stays to be taken by session_wait().
+ * signal comes, which stays to be taken by session_wait(). The line shows what is left to do.
  */
-int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d);
+int session_wait_names(const struct session *session, uint64_t limit_ns,
+		       const struct live_line *line, struct diag *d);
