@@ -84,13 +84,15 @@ static bool script_program(const char *path, char *program, size_t size)
 {
 	FILE *file __cleanup(fclosep) = fopen(path, "re");
 	char line[PATH_MAX + 64] = "", first[PATH_MAX] = "", second[PATH_MAX] = "";
+	char third[PATH_MAX] = "";
 
 	if (!file || !fgets(line, sizeof(line), file) || strncmp(line, "#!", 2) != 0)
 		return false;
-	sscanf(line, "#! %4095s %4095s", first, second);
-	/* env looks for it in PATH. */
+	sscanf(line, "#! %4095s %4095s %4095s", first, second, third);
+	/* env looks for it in PATH; -S is for one with arguments. */
 	if (!strcmp(first, "/usr/bin/env") || !strcmp(first, "/bin/env"))
-		return *second && command_search(second, program, size);
+		return *second &&
+		       command_search(strcmp(second, "-S") ? second : third, program, size);
 	snprintf(program, size, "%s", first);
 	return *first;
 }

@@ -39,7 +39,8 @@ static void tell_targets(const struct collector *collector, bool by_selectors)
 	if (!by_selectors)
 		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
 	if (collector_threads(collector))
-		fprintf(stderr, "%zu of its ", collector_threads(collector));
+		fprintf(stderr, "%zu of %s ", collector_threads(collector),
+			processes == 1 ? "its" : "their");
 	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
 }
 

@@ -154,7 +154,7 @@ static int read_options(struct options *o, int argc, char **argv, struct diag *d
 	struct diag why;
 
 	options_init(&report, &top_report_verb);
-	if (!err || o->verb->bit != VERB_TOP)
+	if (o->verb->bit != VERB_TOP || (!err && !(o->once && o->collector.stacks)))
 		return err;
 	other = options_read(&report, argc, argv, &why);
 	if (other && report.once)

@@ -474,9 +474,10 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 	if (o->nr_words && o->verb->bit == VERB_COUNT)
 		o->command = o->words;
 	/* "top 5" */
-	if (o->nr_words == 1 && o->verb->bit == VERB_TOP && isdigit(*o->words[0]))
-		return option_set(option_find(VERB_TOP, "interval"), o, "the delay", o->words[0],
-				  d);
+	if (o->nr_words == 1 && o->verb->bit & (VERB_TOP | VERB_TOP_REPORT) &&
+	    isdigit(*o->words[0]))
+		return option_set(option_find(o->verb->bit, "interval"), o, "the delay",
+				  o->words[0], d);
 	if (!o->nr_words || o->verb->bit & VERBS_WITH_WORDS || o->help)
 		return 0;
 	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is not an option; %s", o->verb->name,

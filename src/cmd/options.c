@@ -247,6 +247,8 @@ static const char *verb_lacks(const struct options *o)
 		{ verb & VERBS_OF_KEPT && keys & KEYS_NOT_KEPT,
 		  "--by: the daemon keeps neither threads, nor arguments, nor CPUs; bpftruss -c "
 		  "counts by these" },
+		{ verb == VERB_TOP && o->collector.stacks && o->report.format == FORMAT_JSON,
+		  "frames have no stacks as JSON: top --once --stacks reports as -c does" },
 		{ verb == VERB_HISTORY && keys & GROUP_PID,
 		  "--by: the history knows processes by name, user and unit, not by pid; see "
 		  "bpftruss snapshot" },

@@ -89,11 +89,10 @@ int session_attach(const struct session *session, struct diag *d)
 
 	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
 		err = collector_add_target(session->collector, o->targets.pids[i], &how, d);
-	for (size_t i = 0; i < o->targets.nr_selectors && !err; i++) {
-		if (o->targets.selectors[i].kind == SELECT_COMM)
-			err = collector_add_threads(session->collector,
-						    o->targets.selectors[i].text, &how, d);
-	}
+	/* Beside others it is for processes alone: these may choose all threads of one. */
+	if (!err && o->targets.nr_selectors == 1 && o->targets.selectors[0].kind == SELECT_COMM)
+		err = collector_add_threads(session->collector, o->targets.selectors[0].text, &how,
+					    d);
 	if (!err)
 		err = collector_start(session->collector, d);
 	if (err || o->collector.wait || collector_live(session->collector))

@@ -501,8 +501,12 @@ static int record_read_idle(const struct collector *c, uint32_t index, struct re
 static int record_read_if_awake(const struct collector *c, uint32_t index, struct reading *reading)
 {
 	const struct task_record *record = record_at(c, index);
-	int state =
-		c->idle && !c->by_thread && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
+	int state;
+
+	/* Whose other threads alone are wanted is never kept: it has no time of its own. */
+	if (record && !record_is_wanted(c, record))
+		return record_state(record) == RECORD_FREE ? 0 : leader_read(record, reading);
+	state = c->idle && !c->by_thread && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
 
 	if (state <= IDLE_KNOWN)
 		return state;

@@ -2,7 +2,16 @@
 /* Writes an interval of `bpftruss top` as a JSON object: bpftruss-top(8). */
 #include "json/documents.h"
 #include "json/json.h"
+#include "model/label.h"
 #include "syscalls/names.h"
+
+/* The call of a line of calls, or the one that the line has been in for longest. */
+static void oldest_name(const struct rate *line, char *name, size_t size)
+{
+	const struct row row = { .abi = line->oldest_abi, .nr = line->oldest_nr };
+
+	row_call_name(&row, name, size);
+}
 
 /* Writes what lines and their sum have in common. */
 static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
@@ -24,7 +33,7 @@ static void put_numbers(struct json_writer *to, const struct rates *rates, const
 	json_put_number_if(to, "oldest_in_flight_ns", flying, line->oldest_ns);
 	json_put_bool(to, "oldest_is_minimum", flying && line->oldest_early);
 	if (flying)
-		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
+		oldest_name(line, name, sizeof(name));
 	json_put_text(to, "oldest_syscall", flying ? name : NULL);
 }
 
@@ -54,7 +63,7 @@ static void put_line(struct json_writer *to, const struct rates *rates, const st
 			 PROCESS_COMM_SIZE);
 	}
 	if (rates->by == RATE_BY_SYSCALL) {
-		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
+		oldest_name(line, name, sizeof(name));
 		json_put_word(to, "abi", abi_name(line->oldest_abi));
 		json_put_word(to, "syscall", name);
 	}

@@ -407,7 +407,7 @@ static int draw_body(struct screen *screen, const struct top *top)
 {
 	int y = top_head_lines(top) - 1;
 
-	if (top->opened && top->pane != PANE_CALLS && top->height)
+	if (top->opened && top->pane != PANE_CALLS && top->pane != PANE_NONE && top->height)
 		return draw_text(screen, top, y, (int)top_room(top) + 1);
 	draw_table(screen, top, y, top_room(top), true);
 	return draw_pane(screen, top);

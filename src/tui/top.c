@@ -287,6 +287,7 @@ static int top_group(struct top *top, enum rate_by by)
 		rates_free(top->rates);
 		top->rates = NULL;
 		top->nr_shown = 0;
+		top->paused = false;
 	} else if (top->rates && rates_group(top->rates, by)) {
 		return -ENOMEM;
 	}

@@ -293,18 +293,25 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 
 bool columns_contain(const struct rate *line, const char *part)
 {
-	char texts[7][RATE_TEXT_MAX];
+	char texts[7][RATE_TEXT_MAX] = { "" };
 	bool found = false;
+
+	if (!*part)
+		return true;
+	if (!line->process) {
+		call_label(line, texts[0]);
+		return strcasestr(texts[0], part);
+	}
 
 	write_name(NULL, NULL, line, texts[0]);
 	write_unit(NULL, NULL, line, texts[1]);
 	write_user(NULL, NULL, line, texts[2]);
 	write_thread(NULL, NULL, line, texts[3]);
 	write_container(NULL, NULL, line, texts[4]);
-	snprintf(texts[5], sizeof(texts[5]), "%u", line->tid ?: line->pid);
-	*texts[6] = 0;
-	if (!line->process)
-		call_label(line, texts[6]);
+	if (line->pid)
+		snprintf(texts[5], sizeof(texts[5]), "%u", line->pid);
+	if (line->tid)
+		snprintf(texts[6], sizeof(texts[6]), "%u", line->tid);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		found |= strcasestr(texts[i], part) != NULL;
 	return found;
@@ -335,6 +342,8 @@ void columns_title(const struct rates *rates, const struct rate *line, char *tex
 		snprintf(text, size, groups[rates->by].format, name);
 	} else if (!line->pid) {
 		snprintf(text, size, "ended processes %.47s", name);
+	} else if (rates->by == RATE_BY_TID && !line->tid) {
+		snprintf(text, size, "ended threads of %u (%.30s)", line->pid, name);
 	} else if (line->tid) {
 		snprintf(text, size, "thread %u (%.16s) of %u", line->tid, name, line->pid);
 	} else {
