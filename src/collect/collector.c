@@ -418,6 +418,8 @@ int collector_start(struct collector *c, struct diag *d)
 						c->hurried);
 	if (err)
 		return outcome(err, "make the unwind tables", d);
+	if (c->nr_threads)
+		qsort(c->threads, c->nr_threads, sizeof(*c->threads), target_thread_compare);
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();

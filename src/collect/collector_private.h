@@ -105,6 +105,9 @@ int object_pass(const struct bpf_link *link);
 /* Whether a slot is of one value of what rows are split by, and which. */
 bool slot_split(const struct collector *collector, const struct call_slot *slot, uint64_t *ret);
 
+/* Orders threads as readings want them: by pid and tid. */
+int target_thread_compare(const void *a, const void *b);
+
 /* Reads one record and its rows. 0 or -ENOMEM. */
 int record_read(const struct collector *collector, uint32_t index, struct reading *reading);
 

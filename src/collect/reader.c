@@ -431,19 +431,27 @@ static int record_read_open(const struct collector *c, uint32_t index, struct ta
 	return err;
 }
 
+static int compare_pids(const void *a, const void *b)
+{
+	return compare_u64(((const struct target_thread *)a)->pid,
+			   ((const struct target_thread *)b)->pid);
+}
+
+int target_thread_compare(const void *a, const void *b)
+{
+	return compare_pids(a, b)
+		       ?: compare_u64(((const struct target_thread *)a)->tid,
+				      ((const struct target_thread *)b)->tid);
+}
+
 /* Whether a record is of a process that was not given by its threads, or of one of these. */
 static bool record_is_wanted(const struct collector *c, const struct task_record *record)
 {
-	bool is_wanted = true;
+	const struct target_thread key = { record->pid, record->tid };
 
-	for (size_t i = 0; i < c->nr_threads; i++) {
-		if (c->threads[i].pid != record->pid)
-			continue;
-		if (c->threads[i].tid == record->tid)
-			return true;
-		is_wanted = false;
-	}
-	return is_wanted;
+	if (!c->nr_threads || !bsearch(&key, c->threads, c->nr_threads, sizeof(key), compare_pids))
+		return true;
+	return bsearch(&key, c->threads, c->nr_threads, sizeof(key), target_thread_compare);
 }
 
 /* Reads what a process is called, of which only other threads are wanted. */

@@ -372,3 +372,18 @@ def test_n_finds_threads_by_their_names(live):
 def target_comm(pid):
     with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
         return file.read().strip()
+
+
+def test_a_thread_alone_has_no_more_time_than_there_was(live):
+    """Its process sleeps in its first thread, which is not counted."""
+    code = THREADS.replace("sys.stdin.readline()", "").replace("sys.stdin.read(1)", "time.sleep(1000)")
+    target = live.spawn(sys.executable, "-c", "import time\n" + code)
+    until(lambda: target.stdout() == b"done\n", "its threads")
+    tid = max(int(name) for name in os.listdir("/proc/%d/task" % target.pid))
+    result = run("-c", "--json", "-i", "0.1", "-N", "6", "-p", tid)
+    assert result.returncode == 0, result.stderr
+    for line in result.stdout.splitlines():
+        data = json.loads(line)
+        assert data["exact"]
+        assert sum(process["threads_ns"] for process in data["processes"]) <= data["elapsed_ns"]
+        assert {process["comm"] for process in data["processes"]} == {target_comm(target.pid)}
