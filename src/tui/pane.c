@@ -138,6 +138,36 @@ static int compare_samples(const void *x, const void *y)
 	return compare_u64(b->count.calls, a->count.calls);
 }
 
+/* By call and stack, of whichever row. */
+static int compare_views(const void *x, const void *y)
+{
+	const struct stack_sample *a = x, *b = y;
+
+	return (int)a->row->abi - (int)b->row->abi
+		       ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr)
+		       ?: stack_compare(&a->view, &b->view);
+}
+
+/* Threads and processes call from the same stacks: these are one. */
+static void merge_samples(struct sample_list *list)
+{
+	size_t kept = 0;
+
+	if (list->count)
+		qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
+	for (size_t i = 0; i < list->count; i++) {
+		struct stack_sample *last = kept ? &list->samples[kept - 1] : NULL;
+
+		if (last && !compare_views(last, &list->samples[i]))
+			stack_count_add(&last->count, &list->samples[i].count);
+		else
+			list->samples[kept++] = list->samples[i];
+	}
+	list->count = kept;
+	if (kept)
+		qsort(list->samples, kept, sizeof(*list->samples), compare_samples);
+}
+
 static int write_stack(const struct stack_sample *sample, uint64_t whole, struct pane_text *pane)
 {
 	char *line = pane->lines[pane->count], call[ROW_LABEL_MAX];
@@ -177,8 +207,8 @@ static int write_stacks(const struct top *top, const struct row_test *test, size
 			rows[nr_rows++] = diff->rows[i];
 	}
 	err = samples_list(diff, rows, nr_rows, STACK_WEIGHT_CALLS, &list);
-	if (!err && list.count)
-		qsort(list.samples, list.count, sizeof(*list.samples), compare_samples);
+	if (!err)
+		merge_samples(&list);
 	for (size_t i = 0; i < list.count && !err; i++)
 		whole += list.samples[i].count.calls;
 	for (size_t i = 0; i < list.count && pane->count < most && !err; i++)
