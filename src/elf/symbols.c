@@ -282,11 +282,13 @@ static void lines_choose(char *text, const struct elf_addresses *wanted, struct 
 	uint64_t bytes;
 	char *end;
 
-	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1) {
+	for (char *line = text; (end = strchr(line, '\n')); line = end + 1) {
+		const char *at = line;
+
 		*end = '\0';
-		if (!hex_take(&line, &found.start) || !hex_take(&line, &bytes) || !*line)
+		if (!hex_take(&at, &found.start) || !hex_take(&at, &bytes) || !*at)
 			continue;
-		found.name = line;
+		found.name = at;
 		found.end = found.start + bytes;
 		if (found.end <= found.start)
 			continue;
