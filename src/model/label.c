@@ -112,6 +112,44 @@ int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_
 	return 0;
 }
 
+static int compare_views(const void *x, const void *y)
+{
+	const struct stack_sample *a = x, *b = y;
+
+	return (int)a->row->abi - (int)b->row->abi
+		       ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr)
+		       ?: stack_compare(&a->view, &b->view);
+}
+
+/* Equal ones by what they look like, so that a report is always the same. */
+static int compare_weights(const void *x, const void *y)
+{
+	const struct stack_sample *a = x, *b = y;
+
+	return compare_u64(a->weight, b->weight) ?: compare_views(x, y);
+}
+
+void samples_merge(struct sample_list *list)
+{
+	size_t kept = 0;
+
+	if (!list->count)
+		return;
+	qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
+	for (size_t i = 0; i < list->count; i++) {
+		struct stack_sample *last = kept ? &list->samples[kept - 1] : NULL;
+
+		if (last && !compare_views(last, &list->samples[i])) {
+			stack_count_add(&last->count, &list->samples[i].count);
+			last->weight += list->samples[i].weight;
+		} else {
+			list->samples[kept++] = list->samples[i];
+		}
+	}
+	list->count = kept;
+	qsort(list->samples, kept, sizeof(*list->samples), compare_weights);
+}
+
 void samples_done(struct sample_list *list)
 {
 	free(list->samples);

@@ -71,6 +71,9 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
 		 enum stack_weight weight, struct sample_list *ret);
 
+/* Makes one of those of the same call that look alike, and orders them by weight, the lightest first. */
+void samples_merge(struct sample_list *list);
+
 void samples_done(struct sample_list *list);
 
 /* Orders by frames from the inside out, then by end; equal ones are printed alike. */

@@ -43,43 +43,6 @@ struct section {
 	FILE *out;
 };
 
-/* --- the stacks of a group, merged and in order --- */
-
-static int compare_views(const void *x, const void *y)
-{
-	const struct stack_sample *a = x, *b = y;
-
-	return stack_compare(&a->view, &b->view);
-}
-
-/* The lightest first; equal ones by what they look like, so that a report is always the same. */
-static int compare_weights(const void *x, const void *y)
-{
-	const struct stack_sample *a = x, *b = y;
-
-	return compare_u64(a->weight, b->weight) ?: stack_compare(&a->view, &b->view);
-}
-
-/* Merges equal stacks, and puts them in order. */
-static void samples_merge(struct sample_list *list)
-{
-	size_t kept = 0;
-
-	qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
-	for (size_t i = 0; i < list->count; i++) {
-		struct stack_sample *last = kept ? &list->samples[kept - 1] : NULL;
-
-		if (last && !compare_views(last, &list->samples[i])) {
-			stack_count_add(&last->count, &list->samples[i].count);
-			last->weight += list->samples[i].weight;
-		} else {
-			list->samples[kept++] = list->samples[i];
-		}
-	}
-	list->count = kept;
-	qsort(list->samples, list->count, sizeof(*list->samples), compare_weights);
-}
-
 /* --- printing --- */
 
 static void print_time(const struct section *section, const char *title, uint64_t ns)

@@ -72,25 +72,14 @@ static int write_errors(const struct top *top, const struct group_list *calls, s
 
 /* --- durations -------------------------------------------------------------------------------- */
 
-static void text_bound(uint64_t ns, char text[16])
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	double value = (double)ns;
-	size_t unit = 0;
-
-	for (; value >= 999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
-		value /= 1000;
-	snprintf(text, 16, value < 9.95 && unit ? "%.1f%s" : "%.0f%s", value, units[unit]);
-}
-
-/* So wide a bar is, if half the calls are in it. */
+/* So wide is the longest bar. */
 #define BAR_WIDTH 40
 
 static void write_durations(const struct group_list *calls, size_t most, struct pane_text *pane)
 {
 	uint64_t counts[HIST_BUCKETS] = { 0 }, whole = 0, highest = 0;
 	unsigned int first = HIST_BUCKETS, end = 0, step = 1, from, to;
-	char low[16], high[16];
+	char low[RATE_TEXT_MAX], high[RATE_TEXT_MAX];
 
 	for (size_t i = 0; i < calls->nr_groups; i++) {
 		hist_range(&calls->groups[i].sum.hist, &from, &to);
@@ -106,23 +95,20 @@ static void write_durations(const struct group_list *calls, size_t most, struct 
 	}
 	while (end > first && (end - first + step - 1) / step + 1 >= most && step < HIST_BUCKETS)
 		step *= 2;
+	/* Each step in its first bucket. */
 	first -= first % step;
-	for (unsigned int i = first; i < end; i += step) {
-		uint64_t sum = 0;
-
-		for (unsigned int j = i; j < i + step && j < end; j++)
-			sum += counts[j];
-		highest = max_u64(highest, sum);
+	for (unsigned int i = first; i < end; i++) {
+		if (i % step)
+			counts[i - i % step] += counts[i];
+		highest = max_u64(highest, counts[i - i % step]);
 	}
 	for (unsigned int i = first; i < end && pane->count < most; i += step) {
-		uint64_t sum = 0;
-
-		for (unsigned int j = i; j < i + step && j < end; j++)
-			sum += counts[j];
-		text_bound(hist_bucket_low(i), low);
-		text_bound(i + step < HIST_BUCKETS ? hist_bucket_low(i + step) : UINT64_MAX, high);
-		pane_add(pane, "%7s - %-7s %9" PRIu64 " %5.1f%% %.*s", low, high, sum,
-			 (double)sum * 100 / (double)whole, (int)(sum * BAR_WIDTH / highest),
+		columns_time(hist_bucket_low(i), low);
+		columns_time(i + step < HIST_BUCKETS ? hist_bucket_low(i + step) : UINT64_MAX,
+			     high);
+		pane_add(pane, "%7s - %-7s %9" PRIu64 " %5.1f%% %.*s", low, high, counts[i],
+			 (double)counts[i] * 100 / (double)whole,
+			 (int)(counts[i] * BAR_WIDTH / highest),
 			 "||||||||||||||||||||||||||||||||||||||||");
 	}
 	if (!whole)
@@ -130,43 +116,6 @@ static void write_durations(const struct group_list *calls, size_t most, struct 
 }
 
 /* --- stacks ------------------------------------------------------------------------------------- */
-
-static int compare_samples(const void *x, const void *y)
-{
-	const struct stack_sample *a = x, *b = y;
-
-	return compare_u64(b->count.calls, a->count.calls);
-}
-
-/* By call and stack, of whichever row. */
-static int compare_views(const void *x, const void *y)
-{
-	const struct stack_sample *a = x, *b = y;
-
-	return (int)a->row->abi - (int)b->row->abi
-		       ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr)
-		       ?: stack_compare(&a->view, &b->view);
-}
-
-/* Threads and processes call from the same stacks: these are one. */
-static void merge_samples(struct sample_list *list)
-{
-	size_t kept = 0;
-
-	if (list->count)
-		qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
-	for (size_t i = 0; i < list->count; i++) {
-		struct stack_sample *last = kept ? &list->samples[kept - 1] : NULL;
-
-		if (last && !compare_views(last, &list->samples[i]))
-			stack_count_add(&last->count, &list->samples[i].count);
-		else
-			list->samples[kept++] = list->samples[i];
-	}
-	list->count = kept;
-	if (kept)
-		qsort(list->samples, kept, sizeof(*list->samples), compare_samples);
-}
 
 static int write_stack(const struct stack_sample *sample, uint64_t whole, struct pane_text *pane)
 {
@@ -208,10 +157,10 @@ static int write_stacks(const struct top *top, const struct row_test *test, size
 	}
 	err = samples_list(diff, rows, nr_rows, STACK_WEIGHT_CALLS, &list);
 	if (!err)
-		merge_samples(&list);
+		samples_merge(&list);
 	for (size_t i = 0; i < list.count && !err; i++)
 		whole += list.samples[i].count.calls;
-	for (size_t i = 0; i < list.count && pane->count < most && !err; i++)
+	for (size_t i = list.count; i-- > 0 && pane->count < most && !err;)
 		err = write_stack(&list.samples[i], whole, pane);
 	samples_done(&list);
 	if (!err && !pane->count)

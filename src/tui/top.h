@@ -163,6 +163,9 @@ extern const char *const pane_names[NR_TOP_PANE];
 /* Whether the name, unit, user or pid of a line has a part, whatever its case. */
 bool columns_contain(const struct rate *line, const char *part);
 
+/* Writes at most six characters, for 100 days. */
+void columns_time(uint64_t ns, char text[RATE_TEXT_MAX]);
+
 /* Names a line where it stands alone: process 17 (nginx). */
 void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
 

@@ -25,8 +25,7 @@ static void text_pct(double pct, char *text)
 	snprintf(text, RATE_TEXT_MAX, pct >= 99.95 ? "%.0f" : "%.1f", pct);
 }
 
-/* Writes at most six characters, for 100 days. */
-static void text_time(uint64_t ns, char *text)
+void columns_time(uint64_t ns, char text[RATE_TEXT_MAX])
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
 	const uint64_t s = ns / NS_PER_SEC;
@@ -170,7 +169,7 @@ CELL_WRITER(write_runq)
 CELL_WRITER(write_time)
 {
 	if (number(column, line))
-		text_time(number(column, line), text);
+		columns_time(number(column, line), text);
 	else
 		strcpy(text, "-");
 }
@@ -180,7 +179,7 @@ CELL_WRITER(write_oldest)
 {
 	strcpy(text, line->in_flight ? ">" : "-");
 	if (line->in_flight)
-		text_time(line->oldest_ns, text + line->oldest_early);
+		columns_time(line->oldest_ns, text + line->oldest_early);
 }
 
 CELL_WRITER(write_pid)
