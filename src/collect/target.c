@@ -137,23 +137,28 @@ static int target_want(struct collector *c, pid_t pid, pid_t tid, bool is_target
 	return 0;
 }
 
+/* The name in a file such as /proc/PID/comm; "" if there is none. */
+static void comm_read(const char *path, char comm[PROCESS_COMM_SIZE + 1])
+{
+	FILE *file __cleanup(fclosep) = fopen(path, "re");
+	size_t got = file ? fread(comm, 1, PROCESS_COMM_SIZE, file) : 0;
+
+	/* The kernel ends it with a newline; one inside the name is the name's own. */
+	comm[got ? got - 1 : 0] = 0;
+}
+
 static int target_remember(struct collector *c, pid_t pid, struct diag *d)
 {
 	struct process *grown = reallocarray(c->targets, c->nr_targets + 1, sizeof(*c->targets));
 	char path[64], name[PROCESS_COMM_SIZE + 1];
-	FILE *file __cleanup(fclosep) = NULL;
-	size_t got;
 
 	if (!grown)
 		return diag_oom(d);
 	c->targets = grown;
 	grown[c->nr_targets] = (struct process){ .pid = (uint32_t)pid };
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	got = file ? fread(name, 1, sizeof(name), file) : 0;
-	/* The kernel ends it with a newline; one inside the name is the name's own. */
-	if (got > 1)
-		memcpy(grown[c->nr_targets].comm, name, got - 1);
+	comm_read(path, name);
+	memcpy(grown[c->nr_targets].comm, name, strlen(name));
 	c->nr_targets++;
 	return 0;
 }
@@ -210,15 +215,6 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 }
 
 /* --- threads by name --- */
-
-/* The name in a file such as /proc/PID/comm; "" if there is none. */
-static void comm_read(const char *path, char comm[PROCESS_COMM_SIZE + 1])
-{
-	FILE *file __cleanup(fclosep) = fopen(path, "re");
-	size_t got = file ? fread(comm, 1, PROCESS_COMM_SIZE, file) : 0;
-
-	comm[got ? got - 1 : 0] = 0;
-}
 
 /* Adds the threads of a process that are called so. Returns 0 or -errno with d filled. */
 static int add_threads_of(struct collector *c, const char *process, const struct selector *name,
