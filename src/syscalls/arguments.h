@@ -1,26 +1,106 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says what the arguments of calls are that wait: enough to find out what for. */
+/*
+ * Says what the arguments and the result of each system call are, by name, so that one table serves every
+ * ABI. What a call's memory is read for (call_plan) and how it is written both follow from this table.
+ */
 #pragma once
 
 #include "base/mem.h"
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 
-/* A letter of call_arguments(). */
 enum argument_kind {
-	ARGUMENT_NUMBER = 'n',  /* signed, 32 bits */
-	ARGUMENT_SIZE = 'z',    /* unsigned */
-	ARGUMENT_HEX = 'x',     /* flags, pointers */
-	ARGUMENT_FD = 'f',      /* of a file or a socket */
-	ARGUMENT_DIRFD = 'd',   /* that a path begins at; AT_FDCWD */
-	ARGUMENT_PATH = 's',    /* address of a text */
-	ARGUMENT_ADDRESS = 'a', /* of a socket; its length is the next argument */
-	ARGUMENT_CHILD = 'c',   /* the pid of a child, or -1: any */
-	ARGUMENT_FUTEX = 'u',   /* address of a futex */
-	ARGUMENT_MS = 'm',      /* a timeout; negative: none */
-	ARGUMENT_SPAN = 't',    /* address of a timespec that says how long, or 0 */
-	ARGUMENT_UNTIL = 'T',   /* the same that may be a moment */
-	ARGUMENT_TIMEVAL = 'v', /* address of a timeval that says how long, or 0 */
+	ARG_INT,     /* signed, 32 bits */
+	ARG_UINT,    /* unsigned, 32 bits */
+	ARG_LONG,    /* signed, as wide as a register */
+	ARG_SIZE,    /* unsigned, as wide as a register: a length, a count */
+	ARG_OFFSET,  /* signed, of a file; two registers in 32-bit ABIs, if the row says so */
+	ARG_OFFSET_HIGH, /* the other half of the one before, of which it is printed a part */
+	ARG_HEX,     /* bits that have no names */
+	ARG_ADDRESS, /* of something that is not looked at */
+	ARG_FD,
+	ARG_DIRFD, /* the same, or AT_FDCWD: what a path is relative to */
+	ARG_PATH,
+	ARG_STRING,
+	ARG_STRINGS, /* argv, envp */
+	ARG_BUFFER,  /* bytes */
+	ARG_IOVEC,
+	ARG_MSGHDR,
+	ARG_STRUCT, /* of `set->name`; an array if `length` is an argument */
+	ARG_FLAGS,  /* some names of `set` or'd */
+	ARG_ENUM,   /* one name of `set` */
+	ARG_MODE,   /* permissions, octal */
+	ARG_SIGNAL,
+	ARG_SIGSET,
+	ARG_PID,
+	ARG_UID,    /* a user or group; -1: none */
+	ARG_DEV,
+	ARG_FUTEX, /* address of a futex word */
+	ARG_MS,    /* a timeout in ms; negative: none */
+	ARG_UNUSED, /* takes a register, is not printed (padding of 32-bit ABIs) */
+	NR_ARGUMENT_KIND,
 };
 
-/* A letter an argument: enum argument_kind. A call that is not known has six of ARGUMENT_HEX. */
-const char *call_arguments(enum syscall_abi abi, int nr);
+/* Where the number of elements (of bytes, for a buffer) stands that an address points at. */
+enum length_kind {
+	LENGTH_ONE,      /* one element */
+	LENGTH_ARGUMENT, /* in the argument `length` */
+	LENGTH_RESULT,   /* in the result */
+	LENGTH_POINTED,  /* in the __u32 at the address in the argument `length`: of accept() */
+};
+
+/* Names of values: generated from the headers of the system that builds (scripts/gen-flags). */
+struct flag_name {
+	const char *name;
+	uint64_t value;
+	uint64_t mask; /* of the bits that it is one value of: the value itself for a single bit */
+};
+
+struct flag_set {
+	const char *name; /* "open", "mmap_prot", … */
+	const struct flag_name *names;
+	size_t count;
+};
+
+struct argument {
+	char name[20]; /* as the manual page has it: "pathname" */
+	enum argument_kind kind;
+	bool is_written;    /* the kernel writes there: it is read at the end */
+	enum length_kind length_kind;
+	uint8_t length;     /* index of the argument with the length */
+	const struct flag_set *set; /* of ARG_FLAGS and ARG_ENUM */
+	char type[20];      /* of ARG_STRUCT: "stat", "timespec", "sockaddr", … */
+};
+
+enum result_kind {
+	RESULT_NUMBER,
+	RESULT_FD,
+	RESULT_HEX,  /* an address */
+	RESULT_NONE, /* the call does not return */
+};
+
+struct call_arguments {
+	size_t count;
+	struct argument arguments[CALL_ARGUMENTS];
+	enum result_kind result;
+};
+
+/*
+ * Never NULL: a call that is not in the table has six of ARG_HEX. The table is parsed when it is first
+ * asked for; all of it lives as long as the program.
+ */
+const struct call_arguments *call_arguments(enum syscall_abi abi, int nr);
+
+/* The set of a name; NULL if there is none. */
+const struct flag_set *flag_set_find(const char *name);
+
+/* How much is read. */
+struct plan_options {
+	uint16_t path_bytes; /* of a path or string; at most MAX_FETCH - 2 */
+	uint16_t data_bytes; /* of a buffer; at most MAX_FETCH */
+	bool structs;        /* -v: also structures that are not printed otherwise */
+	bool environment;    /* -e: of execve */
+};
+
+/* Fills in what the programs are to read of a call's memory. */
+void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *options,
+		    struct call_plan *ret);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The contract of the per-call view between the BPF programs and user space: which memory a call's
+ * arguments point at (plans, one way), and one record for each call that ended (the other way).
+ * Invariant: the calls of a thread are numbered from 1 without a gap, so a number that a reader never
+ * sees is a call that was left out by a condition or lost, and it knows which.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#include "bpftruss/abi.h"
+
+/* --- plans: what to read --------------------------------------------------------------------- */
+
+enum fetch_kind {
+	FETCH_NONE = 0,
+	FETCH_STRING,   /* up to its NUL */
+	FETCH_STRINGS,  /* an array of addresses of strings, up to a NULL: argv */
+	FETCH_BYTES,    /* unit bytes */
+	FETCH_COUNTED,  /* unit bytes times the argument `length` */
+	FETCH_RETURNED, /* unit bytes times the result */
+	FETCH_POINTED,  /* as many bytes as the __u32 at the address in the argument `length` says */
+	FETCH_IOVEC,    /* an array of struct iovec, as many as the argument `length` says, and their buffers */
+	FETCH_MSGHDR,   /* a struct msghdr, its address, iovec and buffers */
+	NR_FETCH_KIND,
+};
+
+/* Reads what one argument points at. */
+struct call_fetch {
+	__u8 kind;     /* enum fetch_kind */
+	__u8 argument; /* index of the address */
+	__u8 length;   /* index of the argument that says how much */
+	__u8 at_exit;  /* the kernel writes it: it is read when the call ends, unless that failed */
+	__u16 unit;
+	__u16 limit; /* bytes that are kept; of a string without its NUL; of FETCH_IOVEC in each buffer */
+};
+
+#define CALL_FETCHES 5
+
+/* Of one call number of one ABI. */
+struct call_plan {
+	struct call_fetch fetches[CALL_FETCHES];
+	__u8 nr_fetches;
+	__u8 fd_arguments;   /* a bit for each argument that is a descriptor */
+	__u8 path_arguments; /* a bit for each that is the address of a path */
+	__u8 pad[5];
+};
+
+/* The index of a call's plan; numbers beyond CALLS_INDEXED have none. */
+#define CALL_PLAN(abi, nr) ((abi) * CALLS_INDEXED + (nr))
+
+/* --- records: what was read ------------------------------------------------------------------- */
+
+/* Parts of what an argument points at. */
+enum piece_part {
+	PART_SELF = 0,    /* the string, the bytes, the array of struct iovec, the struct msghdr */
+	PART_NAME = 1,    /* of a msghdr: msg_name */
+	PART_IOVEC = 2,   /* of a msghdr: the array */
+	PART_BUFFERS = 8, /* of the first iovec, and so on */
+};
+
+enum piece_flag {
+	PIECE_AT_EXIT = 1 << 0, /* read when the call had ended; another thread may have changed it */
+	PIECE_UNREADABLE = 1 << 1, /* not in memory, or no address: there are no bytes */
+	PIECE_CUT = 1 << 2,        /* there was more */
+};
+
+/*
+ * Stands before its bytes, which are followed by zeros up to a multiple of 8. Of two pieces of the same
+ * part of an argument the later one counts.
+ */
+struct call_piece {
+	__u8 argument;
+	__u8 part; /* enum piece_part */
+	__u8 flags;
+	__u8 pad;
+	__u16 size; /* of the bytes */
+	__u16 pad2;
+};
+
+#define CALL_BUFFERS  8    /* of an iovec, that are read */
+#define CALL_STRINGS  32   /* of an argv */
+#define MAX_FETCH     1024 /* bytes of one piece, a power of 2 */
+#define CALL_BYTES    3072 /* of all pieces but the last */
+#define DEFAULT_PATHS 256  /* bytes of a string that are kept */
+#define DEFAULT_DATA  32   /* bytes of a buffer */
+
+enum call_flag {
+	CALL_RETURNED = 1 << 0,  /* with result; else the thread ended in it */
+	CALL_TIMED = 1 << 1,     /* its start was seen: enter_ns, wall_ns and the arguments' memory are valid */
+	CALL_DENIED = 1 << 2,    /* seccomp or a tracer refused it */
+	CALL_SLOWEST = 1 << 3,   /* so far the slowest of its kind in its thread */
+};
+
+/* One call. The pieces follow. */
+struct call_record {
+	__u32 size; /* of all, the pieces too */
+	__u16 abi;
+	__u16 flags; /* enum call_flag */
+	__s32 nr;
+	__u32 record; /* index of the thread's task_record */
+	__u32 pid, tid;
+	__u64 number;   /* of this call among those of its thread */
+	__u64 left_out; /* of the calls before it: by conditions */
+	__u64 end_ns;   /* CLOCK_MONOTONIC */
+	__u64 wall_ns, off_ns, runq_ns;
+	__s64 result;
+	__u64 arguments[CALL_ARGUMENTS];
+	__u64 stack_id; /* 0: none */
+};
+
+/* A thread's open call, and how many have ended. Index: that of its record. */
+struct open_call {
+	__u64 number;
+	__u64 left_out;
+	__u64 lost; /* found no room in the ring */
+	__u64 pad;
+	struct call_record call;
+	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];
+};
