@@ -18,6 +18,7 @@
 #include "bpftruss/abi.h"
 #include "bpftruss/hist_bucket.h"
 #include "arch.bpf.h"
+#include "calls.bpf.h"
 #include "control.bpf.h"
 #include "losses.bpf.h"
 #include "records.bpf.h"
@@ -123,6 +124,23 @@ __noinline int overflow_count(u32 abi, s32 nr, s64 result, enum loss reason)
 	return 0;
 }
 
+static __always_inline bool call_is_shown(u16 abi, s32 nr)
+{
+	return shows_calls && call_is_chosen(abi, nr);
+}
+
+/* Shows a call of which no times are known. */
+static __always_inline void record_show_call(struct task_record *record, u32 index, s64 result,
+					     u32 flags)
+{
+	call_show(index, &(struct call_end_facts){ .end_ns = bpf_ktime_get_ns(),
+						   .result = result,
+						   .flags = flags,
+						   .pid = record->pid,
+						   .tid = record->tid,
+						   .stack_id = stacks ? record->stack_id : 0 });
+}
+
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
 LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
 				      u32 denied)
@@ -131,6 +149,9 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 
 	if (slower_than_ns || !record || !call)
 		return 0;
+	if (call_is_shown(call->abi, call->nr))
+		record_show_call(record, call->index, result,
+				 denied ? CALL_RETURNED | CALL_DENIED : CALL_RETURNED);
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
@@ -154,6 +175,8 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 
 	if (slower_than_ns || !record || !call)
 		return 0;
+	if (call_is_shown(call->abi, call->nr))
+		record_show_call(record, call->index, 0, 0);
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, 0, call_slot_loss(record, call));
@@ -297,6 +320,15 @@ static __noinline int call_begin_later(struct task_record *record)
 	return 0;
 }
 
+/* Notes what a call that has just been opened is to be shown with. */
+static __always_inline void call_note_shown(struct task_record *record, u32 index,
+					    struct pt_regs *regs)
+{
+	if (record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr) &&
+	    call_note(index, regs, record->abi, record->nr))
+		call_begin_later(record);
+}
+
 /*
  * Seccomp has refused the call with a signal: what looks like its result is a register's content. It
  * unblocks that signal, so one that is blocked was sent by somebody else.
@@ -347,6 +379,8 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
+	if (call_is_shown(call.abi, call.nr))
+		call_note_late(index, regs, call.abi, call.nr);
 	if (flags & RECORD_OPEN_EARLY)
 		return call_count_untimed(record, &call, result, false);
 	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
@@ -419,6 +453,13 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
+	if (call_is_shown(call.abi, call.nr)) {
+		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
+							   CALL_RETURNED | CALL_TIMED, record->pid,
+							   record->tid,
+							   stacks ? record->stack_id : 0 });
+		record->mark_cpu_ns = cpu_clock(record, &now);
+	}
 	slot = slot_find(record, &call);
 	if (!slot) {
 		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));

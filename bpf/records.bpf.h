@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
 #include "arch.bpf.h"
+#include "calls.bpf.h"
 #include "clock.bpf.h"
 #include "losses.bpf.h"
 #include "pool.bpf.h"
@@ -213,6 +214,8 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 		return;
 	}
 	clock_start(task, record, on_cpu, now);
+	if (shows_calls)
+		calls_begin(index);
 	record->share = record->own_share = share;
 	record->user_ns = 0;
 	record->slept_ns = flags == RECORD_OPEN_EARLY && early_nr >= 0 ? task_slept_ns(task) : 0;

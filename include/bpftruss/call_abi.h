@@ -54,10 +54,10 @@ struct call_plan {
 
 /* Parts of what an argument points at. */
 enum piece_part {
-	PART_SELF = 0,    /* the string, the bytes, the array of struct iovec, the struct msghdr */
+	PART_SELF = 0,    /* the string, the bytes, the array of struct iovec, the struct msghdr; of strings nothing */
 	PART_NAME = 1,    /* of a msghdr: msg_name */
 	PART_IOVEC = 2,   /* of a msghdr: the array */
-	PART_BUFFERS = 8, /* of the first iovec, and so on */
+	PART_BUFFERS = 8, /* the buffer of the first iovec, the first of the strings, and so on */
 };
 
 enum piece_flag {
@@ -67,8 +67,8 @@ enum piece_flag {
 };
 
 /*
- * Stands before its bytes, which are followed by zeros up to a multiple of 8. Of two pieces of the same
- * part of an argument the later one counts.
+ * Stands before its bytes; the next piece begins at a multiple of 8. Of two pieces of the same part of an
+ * argument the later one counts. A part that has no piece was not read.
  */
 struct call_piece {
 	__u8 argument;
@@ -81,14 +81,14 @@ struct call_piece {
 
 #define CALL_BUFFERS  8    /* of an iovec, that are read */
 #define CALL_STRINGS  32   /* of an argv */
-#define MAX_FETCH     1024 /* bytes of one piece, a power of 2 */
-#define CALL_BYTES    3072 /* of all pieces but the last */
+#define MAX_FETCH     1024 /* bytes of one piece */
+#define CALL_BYTES    1024 /* of all pieces but the last */
 #define DEFAULT_PATHS 256  /* bytes of a string that are kept */
 #define DEFAULT_DATA  32   /* bytes of a buffer */
 
 enum call_flag {
 	CALL_RETURNED = 1 << 0,  /* with result; else the thread ended in it */
-	CALL_TIMED = 1 << 1,     /* its start was seen: enter_ns, wall_ns and the arguments' memory are valid */
+	CALL_TIMED = 1 << 1,     /* its start was seen, so its times are known */
 	CALL_DENIED = 1 << 2,    /* seccomp or a tracer refused it */
 	CALL_SLOWEST = 1 << 3,   /* so far the slowest of its kind in its thread */
 };
@@ -114,8 +114,37 @@ struct call_record {
 struct open_call {
 	__u64 number;
 	__u64 left_out;
-	__u64 lost; /* found no room in the ring */
-	__u64 pad;
+	__u32 used;   /* bytes of pieces */
+	__u32 failed; /* a bit for each fetch that is to be tried again at the end */
+	struct {
+		__u8 argument, flags, is_string, pad;
+		__u32 limit;  /* bytes of a piece */
+		__u32 count;  /* of buffers */
+		__u32 word;   /* bytes of an address */
+		__u64 left;   /* bytes that the buffers have in all */
+	} reading;            /* what is being read */
 	struct call_record call;
 	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];
 };
+
+/* What became of calls that ended while they were shown: sums of one CPU. */
+struct call_totals {
+	__u64 sent;
+	__u64 left_out; /* by a condition */
+	__u64 lost;     /* no room in the ring */
+};
+
+#define PATH_PREFIX_MAX 64
+
+/* Which calls are sent, beside those that are counted at all. All zero: each. */
+struct call_conditions {
+	__u64 errnos[64];           /* a bit for each error that is wanted, if only_failed */
+	__u8 path[PATH_PREFIX_MAX]; /* how a path must begin */
+	__u32 path_size;            /* of that; 0: any, or none */
+	__u32 only_failed, only_succeeded;
+	__s32 fd;                     /* one of the descriptors, if only_fd */
+	__u32 only_fd;
+};
+
+#define RING_BYTES_MIN (256u << 10)
+#define RING_BYTES_MAX (8u << 20) /* of one CPU */

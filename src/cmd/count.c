@@ -23,64 +23,6 @@ static void run_done(struct run *run)
 	output_done(&run->output);
 }
 
-/* Says how many are counted, now that they are. */
-static void tell_targets(const struct collector *collector, bool by_selectors)
-{
-	size_t processes = collector_targets(collector);
-	uint32_t threads = collector_live(collector);
-
-	if (!threads) {
-		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
-		      "report\n",
-		      stderr);
-		return;
-	}
-	fputs("bpftruss: counting ", stderr);
-	if (!by_selectors)
-		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
-	if (collector_threads(collector))
-		fprintf(stderr, "%zu of %s ", collector_threads(collector),
-			processes == 1 ? "its" : "their");
-	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
-}
-
-static int start(struct run *run, const struct options *o, struct diag *d)
-{
-	struct collector *collector = run->session.collector;
-	const struct target_options how = { .follow = o->follow, .await_exec = true };
-	struct command *command = &run->session.command;
-	int err = o->as_user ? command_set_user(command, o->as_user, d) : 0;
-	size_t files, bytes;
-
-	if (!err)
-		err = o->command ? command_prepare(command, o->command, &run->session.before,
-						   o->collector.stacks, d)
-				 : session_attach(&run->session, d);
-	/* The command begins when everything is there that counts it. */
-	if (!err && o->command)
-		err = collector_add_target(collector, command->pid, &how, d);
-	if (!err && o->command)
-		err = collector_start(collector, d);
-	if (err)
-		return err;
-	collector_tables(collector, &files, &bytes);
-	if (o->collector.verbose && files)
-		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
-			bytes / 1024);
-	if (collector_lacks_unwinding(collector))
-		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
-		      "'bpftruss doctor'\n",
-		      stderr);
-	if (o->command) {
-		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
-				command->pid, o->follow ? " and its children" : "");
-		return command_release(command, o->command[0], d);
-	}
-	tell_targets(collector, o->collector.nr_selectors);
-	return 0;
-}
-
 /* How long a report waits for names, and with servers that may be asked for them. */
 #define NAMES_NS       (60 * NS_PER_SEC)
 #define NAMES_FETCH_NS (150 * NS_PER_SEC)
@@ -221,7 +163,7 @@ static int count_run(const struct options *o, struct diag *d)
 	if (!err && o->in_flight)
 		return look_in_flight(&run, o, d) ?: STATUS_OK;
 	if (!err)
-		err = start(&run, o, d);
+		err = session_begin(&run.session, d);
 	if (err)
 		return err;
 	session_start(&run.session, o->duration_ns, o->interval_ns);

@@ -172,6 +172,28 @@ static int read_options(struct options *o, int argc, char **argv, struct diag *d
 	return 0;
 }
 
+/*
+ * Without -c, single calls are printed, unless an option is given that only a report has: then -c is meant.
+ */
+static int read_face_options(struct options *o, int argc, char **argv, struct diag *d)
+{
+	struct options calls __cleanup(options_done);
+	int err = options_read(o, argc, argv, d), read_to = optind, other;
+	struct diag why;
+
+	options_init(&calls, &calls_verb);
+	if (!err && (o->count || o->in_flight || o->help || o->version))
+		return 0;
+	other = options_read(&calls, argc, argv, &why);
+	/* Of two errors that one is told which stands further behind. */
+	if (other && err && optind > read_to)
+		*d = why;
+	if (other)
+		return err;
+	swap_options(o, &calls);
+	return 0;
+}
+
 static int run(int argc, char **argv, struct diag *d)
 {
 	const struct verb *verb = argc > 1 && *argv[1] ? verb_find(argv[1]) : NULL;
@@ -182,7 +204,8 @@ static int run(int argc, char **argv, struct diag *d)
 	options_init(&o, verb ?: &count_verb);
 	if (argc > 1 && argc < 4 && !strcmp(argv[1], HELP_VERB))
 		return help(argv[2], d);
-	err = read_options(&o, argc - skipped, argv + skipped, d);
+	err = verb ? read_options(&o, argc - skipped, argv + skipped, d)
+		   : read_face_options(&o, argc, argv, d);
 	if (!err && o.command && !o.count)
 		err = check_command(o.command[0], d);
 	if (!err)

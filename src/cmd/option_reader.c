@@ -303,6 +303,54 @@ static int add_selector(const struct setting *s)
 	return 0;
 }
 
+/* ENOENT,EACCES; without any each error. */
+static int set_errnos(const struct setting *s)
+{
+	struct call_conditions *conditions = s->member;
+	const char *at = s->arg ?: "";
+	char name[32];
+	int number;
+
+	conditions->only_failed = true;
+	if (!s->arg)
+		memset(conditions->errnos, 0xff, sizeof(conditions->errnos));
+	for (size_t size; *at; at += size + (at[size] == ',')) {
+		size = strcspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)size, at);
+		number = errno_find(name);
+		if (number <= 0 || size >= sizeof(name))
+			return refuse(s, "is not a list of errors such as ENOENT,EACCES");
+		conditions->errnos[number / 64] |= 1ull << number % 64;
+	}
+	return 0;
+}
+
+static int set_fd(const struct setting *s)
+{
+	struct call_conditions *conditions = s->member;
+	uint64_t value;
+
+	if (!number_read(s->arg, INT_MAX, &value))
+		return refuse(s, "is not a file descriptor");
+	conditions->only_fd = true;
+	conditions->fd = (int)value;
+	return 0;
+}
+
+static int set_fds(const struct setting *s)
+{
+	char *end;
+
+	for (const char *at = s->arg; *at; at = end + (*end == ',')) {
+		unsigned long fd = strtoul(at, &end, 10);
+
+		if (!isdigit((unsigned char)*at) || fd >= 64 || (*end && *end != ','))
+			return refuse(s, "is not a list of file descriptors from 0 to 63");
+		*(uint64_t *)s->member |= 1ull << fd;
+	}
+	return 0;
+}
+
 static const struct kind {
 	int (*set)(const struct setting *s);
 	const char *arg; /* in --help; NULL: it takes none */
@@ -333,11 +381,16 @@ static const struct kind {
 	[OPTION_COLUMNS] = { set_columns, "LIST", "list" },
 	[OPTION_PIDS] = { add_pids, "PID[,PID...]", "name" },
 	[OPTION_SELECTOR] = { add_selector, "TEXT", "name" },
+	[OPTION_ERRNOS] = { set_errnos, "[=ERRNOS]", NULL },
+	[OPTION_FD] = { set_fd, "N", NULL },
+	[OPTION_FD_SET] = { set_fds, "N,...", NULL },
 };
 
 const char *option_argument(const struct option_def *def)
 {
-	return def->arg ?: kinds[def->kind].arg;
+	const char *arg = def->arg ?: kinds[def->kind].arg;
+
+	return arg && *arg ? arg : NULL;
 }
 
 /* Returns no_argument, required_argument or optional_argument. */
@@ -392,7 +445,7 @@ static int option_key(size_t index)
 
 static void options_for_getopt(const struct verb *verb, char *letters, struct option *longs)
 {
-	letters += sprintf(letters, "%s:", verb->bit == VERB_COUNT ? "+" : "");
+	letters += sprintf(letters, "%s:", verb->bit & VERBS_WITH_COMMAND ? "+" : "");
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		const struct option_def *def = &option_defs[i];
 
@@ -471,7 +524,7 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 		return err;
 	o->words = argv + optind;
 	o->nr_words = argc - optind;
-	if (o->nr_words && o->verb->bit == VERB_COUNT)
+	if (o->nr_words && o->verb->bit & VERBS_WITH_COMMAND)
 		o->command = o->words;
 	/* "top 5" */
 	if (o->nr_words == 1 && o->verb->bit & (VERB_TOP | VERB_TOP_REPORT) &&

@@ -10,8 +10,9 @@
 #define SHAPING     (REPORTING | VERB_COMPARE)
 #define ASKING      (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
 #define TABLES      (VERB_COUNT | VERB_DAEMON)
-#define WITH_TARGET (VERBS_COUNTING | SHAPING)
-#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR | VERB_REPORT | VERB_TOP_REPORT)
+#define WITH_TARGET (VERBS_COUNTING | SHAPING | VERB_CALLS)
+#define FACE        (VERB_COUNT | VERB_CALLS)
+#define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR)
 
 #define FRAME_RANGE \
 	.range = "from 0.1 to 3600 seconds", .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC
@@ -39,11 +40,16 @@ static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "u
 					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
 					 "arg1", "arg2",   "arg3",    "arg4", "arg5" };
 
+const char *const call_format_names[NR_CALL_FORMAT] = {
+	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
+};
+
 const struct option_def option_defs[] = {
 	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
 	  "count system calls; print one table at the end" },
-	{ "summary", 'C', OPTION_FLAG, VERB_COUNT, TO(count), "the same as -c" },
-	{ "as-user", 0, OPTION_TEXT, VERB_COUNT, TO(as_user),
+	{ "count-too", 'C', OPTION_FLAG, VERB_CALLS, TO(count),
+	  "print the calls, and at the end the table of -c" },
+	{ "as-user", 0, OPTION_TEXT, FACE, TO(as_user),
 	  "run the command as this user, by default as the one who called sudo", .arg = "[=USER]" },
 
 	{ "in-flight", 0, OPTION_FLAG, VERB_COUNT, TO(in_flight),
@@ -118,15 +124,15 @@ const struct option_def option_defs[] = {
 	{ "user", 'U', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a user",
 	  "targets", .arg = "USER", .value = SELECT_USER },
 	{ "all", 'a', OPTION_FLAG, WITH_TARGET, TO(targets.all), "all processes", "targets" },
-	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP | VERB_TOP_REPORT, TO(collector.wait),
+	{ "wait", 0, OPTION_FLAG, FACE | VERB_TOP | VERB_TOP_REPORT, TO(collector.wait),
 	  "with -n, -u, -U: wait for matching processes" },
-	{ "follow", 'f', OPTION_FLAG, VERB_COUNT, TO(follow),
-	  "also count child processes, from their first call" },
+	{ "follow", 'f', OPTION_FLAG, FACE, TO(follow),
+	  "also child processes, from their first call" },
 	{ "follow", 'f', OPTION_FLAG, VERB_TOP | VERB_TOP_REPORT | VERB_DAEMON, TO(follow),
 	  "with -p: also count child processes", "targets" },
 
 	/* Time, and kinds of calls. */
-	{ "duration", 'd', OPTION_DURATION, VERB_COUNT | VERB_SNAPSHOT, TO(duration_ns),
+	{ "duration", 'd', OPTION_DURATION, FACE | VERB_SNAPSHOT, TO(duration_ns),
 	  "stop after this time: 10, 500ms, 5m, 2h", .range = "a millisecond or more",
 	  .low = NS_PER_MS, .high = UINT64_MAX },
 	{ "interval", 'i', OPTION_DURATION, VERB_COUNT | VERB_SNAPSHOT, TO(interval_ns),
@@ -134,16 +140,58 @@ const struct option_def option_defs[] = {
 	  .high = UINT64_MAX },
 	{ "number", 'N', OPTION_NUMBER, VERB_COUNT | VERB_SNAPSHOT, TO(count_limit),
 	  "with -i: stop after this many", .arg = "COUNT", .high = 1000000000 },
-	{ "slower-than", 0, OPTION_DURATION, VERB_COUNT, TO(collector.slower_than_ns),
+	{ "slower-than", 0, OPTION_DURATION, FACE, TO(collector.slower_than_ns),
 	  "only calls that take at least this long, such as 10ms", .range = "an hour or less",
 	  .low = 1, .high = 3600 * NS_PER_SEC },
-	{ "trace", 't', OPTION_CALLS, SHAPING, TO(output.only),
+	{ "trace", 't', OPTION_CALLS, SHAPING | VERB_CALLS, TO(output.only),
 	  "report only (or, with !, all but) these calls and %classes", .asked = true },
-	{ "expr", 'e', OPTION_EXPRESSION, VERB_COUNT, TO(output.only),
+	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
 	  "the same in the words of strace: trace=LIST" },
 
+	/* Which of them are shown. */
+	{ "failed", 0, OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions),
+	  "only calls that fail, or fail so: ENOENT,EACCES", .arg = "[=ERRNOS]" },
+	{ "errors-only", 'Z', OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions), "the same",
+	  .arg = "" },
+	{ "successes-only", 'z', OPTION_FLAG, VERB_CALLS, TO(calls.conditions.only_succeeded),
+	  "only calls that succeed" },
+	{ "path", 0, OPTION_TEXT, VERB_CALLS, TO(calls.path),
+	  "only calls with a path that matches this glob", .arg = "GLOB" },
+	{ "fd", 0, OPTION_FD, VERB_CALLS, TO(calls.conditions),
+	  "only calls on this file descriptor", .arg = "N" },
+	{ "max-events", 0, OPTION_NUMBER, VERB_CALLS, TO(calls.max_events),
+	  "stop after this many lines", .high = 1000000000000 },
+
+	/* How they are shown. */
+	{ "string-limit", 's', OPTION_NUMBER, VERB_CALLS, TO(calls.string_bytes),
+	  "show so many bytes of strings and buffers\n(default: 256 of a path, 32 of data)",
+	  .high = MAX_FETCH - 2 },
+	{ "verbose", 'v', OPTION_FLAG, VERB_CALLS, TO(calls.structs),
+	  "show the contents of all structures" },
+	{ "environment", 0, OPTION_FLAG, VERB_CALLS, TO(calls.environment),
+	  "show the environment of execve" },
+	{ "raw", 'x', OPTION_FLAG, VERB_CALLS, TO(calls.raw), "show arguments in hexadecimal" },
+	{ "dump", 0, OPTION_FD_SET, VERB_CALLS, TO(calls.dumped),
+	  "show all that is read or written on these descriptors", .arg = "N,..." },
+	{ "threads", 'l', OPTION_FLAG, VERB_CALLS, TO(calls.threads),
+	  "begin each line with PID/TID" },
+	{ "elapsed", 0, OPTION_FLAG, VERB_CALLS, TO(calls.elapsed),
+	  "and with the seconds since the start" },
+	{ "delta", 'D', OPTION_FLAG, VERB_CALLS, TO(calls.delta),
+	  "and with the seconds since the thread's last call" },
+	{ "system-time", 'E', OPTION_FLAG, VERB_CALLS, TO(calls.system_time),
+	  "and with the CPU seconds that the call took" },
+	{ "stack-trace", 'k', OPTION_FLAG, VERB_CALLS, TO(calls.stack_trace),
+	  "show the user stack below each call" },
+	{ "json", 0, OPTION_VALUE, VERB_CALLS, TO(calls.format), "a JSON object a line",
+	  .value = CALL_FORMAT_JSON },
+	{ "format", 0, OPTION_CHOICE, VERB_CALLS, TO(calls.format),
+	  "truss, strace (as strace -f -ttt -T -y), or json", .arg = "NAME",
+	  WORDS(call_format_names) },
+
 	/* Reports. */
-	{ "output", 'o', OPTION_FILE, SHAPING, TO(output.path), "write the report to FILE" },
+	{ "output", 'o', OPTION_FILE, SHAPING | VERB_CALLS, TO(output.path),
+	  "write the report to FILE" },
 	{ "wide", 'w', OPTION_VALUE, SHAPING, TO(report.format),
 	  "a wide table: times, percentiles, waiting calls apart", .value = FORMAT_WIDE },
 	{ "hist", 0, OPTION_FLAG, REPORTING, TO(report.table.hist),
@@ -195,15 +243,16 @@ const struct option_def option_defs[] = {
 	  "also the user stacks that made the calls", "tables" },
 	{ "kernel-stacks", 0, OPTION_FLAG, TABLES, TO(collector.kernel_stacks),
 	  "also the kernel stack in which a call last slept", "tables" },
-	{ "inline", 0, OPTION_FLAG, TABLES, TO(collector.inlines),
+	{ "inline", 0, OPTION_FLAG, TABLES | VERB_CALLS, TO(collector.inlines),
 	  "show inlined functions in stacks (needs DWARF)", "tables" },
-	{ "debuginfod", 0, OPTION_FLAG, TABLES, TO(collector.debuginfod),
+	{ "debuginfod", 0, OPTION_FLAG, TABLES | VERB_CALLS, TO(collector.debuginfod),
 	  "fetch missing debug files from DEBUGINFOD_URLS", "tables" },
 
 	/* Sizes. Upper limits: 2 GiB a table, so that a typing error cannot take the memory. */
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
-	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_tasks),
+	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT | VERB_CALLS,
+	  TO(collector.max_tasks),
 	  "threads counted at the same time (default: as memory allows)", "tables",
 	  .high = 1000000 },
 	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
@@ -255,7 +304,7 @@ const struct option_def option_defs[] = {
 	/* The rest. */
 	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_TOP_REPORT | VERB_DOCTOR,
 	  TO(collector.verbose), "show messages of libbpf and of the verifier", "daemon" },
-	{ "version", 'V', OPTION_FLAG, VERB_COUNT, TO(version), "print the version" },
+	{ "version", 'V', OPTION_FLAG, FACE, TO(version), "print the version" },
 	{ "config", 0, OPTION_TEXT, VERB_DAEMON, TO(config_file),
 	  "read only this file (default " DEFAULT_CONFIG ",\nand conf.d/*.conf)", .arg = "FILE" },
 	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config), "only check the files" },

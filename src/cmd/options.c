@@ -31,6 +31,37 @@ static bool stacks_are_shown(const struct options *o)
 	       files[SIDE_FILE_FOLDED] || files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
 }
 
+/* The part of a glob before its first special character. */
+static void calls_set_prefix(struct call_conditions *conditions, const char *glob)
+{
+	size_t size = strcspn(glob, "*?[\\");
+
+	conditions->path_size =
+		(uint32_t)(size < PATH_PREFIX_MAX ? size : PATH_PREFIX_MAX);
+	memcpy(conditions->path, glob, conditions->path_size);
+}
+
+/* What the programs are to send of single calls. */
+static void calls_complete(struct options *o)
+{
+	struct call_options *calls = &o->calls;
+	uint16_t bytes = (uint16_t)calls->string_bytes;
+
+	calls->view = (struct call_view){
+		.plan = { .path_bytes = bytes ?: DEFAULT_PATHS,
+			  .data_bytes = bytes ?: DEFAULT_DATA,
+			  .structs = calls->structs,
+			  .environment = calls->environment },
+		.conditions = calls->conditions,
+	};
+	if (calls->dumped)
+		calls->view.plan.data_bytes = MAX_FETCH;
+	if (calls->path)
+		calls_set_prefix(&calls->view.conditions, calls->path);
+	o->collector.view = &calls->view;
+	o->collector.stacks |= calls->stack_trace;
+}
+
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
@@ -53,6 +84,8 @@ static void collector_complete(struct options *o)
 	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID;
 	c->split_by = group_split(o->report.table.keys);
 	c->calls = o->output.only;
+	if (o->verb->bit == VERB_CALLS)
+		calls_complete(o);
 	c->lists_calls = o->in_flight;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
@@ -215,6 +248,8 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
+		{ o->calls.conditions.only_failed && o->calls.conditions.only_succeeded,
+		  "a call either fails or succeeds: give --failed or --successes-only" },
 		{ !targets_given(&o->targets) && !o->command,
 		  "whose calls? give -p PID for a running process, or a command to run; see "
 		  "'bpftruss help'" },
@@ -309,7 +344,7 @@ int options_complete(struct options *o, struct diag *d)
 		return 0;
 	if (err)
 		return err;
-	if (o->verb->bit == VERB_COUNT)
+	if (o->verb->bit & VERBS_WITH_COMMAND)
 		return count_check(o, d);
 	lacks = verb_lacks(o);
 	if (lacks)

@@ -35,11 +35,13 @@ enum verb_bit {
 	VERB_COMPARE = 1 << 8,
 	VERB_REPORT = 1 << 9,
 	VERB_TOP_REPORT = 1 << 10, /* top --once with what makes a report of it */
+	VERB_CALLS = 1 << 11,      /* no word of its own either: single calls, without -c */
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 	/* These report what a daemon keeps: it does not tell KEYS_NOT_KEPT apart. */
 	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
 	/* These take words that are no options; those of the truss face are a command to run. */
-	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE | VERB_REPORT,
+	VERBS_WITH_WORDS = VERB_COUNT | VERB_CALLS | VERB_BASELINE | VERB_COMPARE | VERB_REPORT,
+	VERBS_WITH_COMMAND = VERB_COUNT | VERB_CALLS,
 };
 
 #define KEYS_NOT_KEPT (GROUPS_OF_THREADS | GROUP_SPLITS)
@@ -56,7 +58,7 @@ struct verb {
 	const char *usage, *about, *examples;
 };
 
-extern const struct verb count_verb, top_verb, top_report_verb, doctor_verb, daemon_verb,
+extern const struct verb count_verb, calls_verb, top_verb, top_report_verb, doctor_verb, daemon_verb,
 	snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb, report_verb;
 
 /* Files that are written besides the report. */
@@ -87,7 +89,29 @@ struct output_options {
 	uint32_t width;                       /* --width; 0: that of the screen */
 };
 
-#define MAX_OPTION_DEFS 128
+/* How single calls are written. */
+enum call_format {
+	CALL_FORMAT_TRUSS,
+	CALL_FORMAT_STRACE,
+	CALL_FORMAT_JSON,
+	NR_CALL_FORMAT,
+};
+
+extern const char *const call_format_names[NR_CALL_FORMAT];
+
+/* Holds the options of the view of single calls. */
+struct call_options {
+	struct call_view view; /* options_complete() fills it in */
+	struct call_conditions conditions;
+	const char *path;      /* a glob; NULL: any, or none */
+	uint64_t max_events;   /* 0: no limit */
+	uint32_t string_bytes; /* 0: the defaults */
+	uint64_t dumped;       /* a bit for each of the descriptors 0 to 63 */
+	enum call_format format;
+	bool structs, environment, raw, threads, elapsed, delta, system_time, stack_trace;
+};
+
+#define MAX_OPTION_DEFS 160
 
 struct options {
 	const struct verb *verb;
@@ -108,7 +132,8 @@ struct options {
 	struct output_options output;
 
 	/* Verbs that count. */
-	bool count;          /* -c */
+	struct call_options calls;
+	bool count;          /* -c, -C */
 	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
 	bool in_flight;
 	size_t in_flight_top; /* 0: the default */
@@ -195,6 +220,9 @@ enum option_kind {
 	OPTION_COLUMNS,    /* struct column_list */
 	OPTION_PIDS,       /* struct targets */
 	OPTION_SELECTOR,   /* struct targets; value is the enum selector_kind */
+	OPTION_ERRNOS,     /* struct call_conditions: errors by name; without any all of them */
+	OPTION_FD,         /* struct call_conditions: a descriptor */
+	OPTION_FD_SET,     /* uint64_t: a bit for each descriptor */
 	NR_OPTION_KIND,
 };
 
@@ -208,7 +236,7 @@ struct option_def {
 	const char *section; /* of configuration files; NULL: none has it */
 	bool asked;          /* a daemon is asked for it when it writes the report */
 	bool reloads;        /* a running daemon obeys it when it reads its files anew */
-	const char *arg;     /* in --help; NULL: as its kind has it; "[=…": may be left out */
+	const char *arg;     /* in --help; NULL: as its kind has it; "": none; "[=…": may be left out */
 	size_t also;         /* offset of a bool that becomes true, too; 0: none */
 	const char *range;   /* of an amount from low to high, in words; NULL: its kind's */
 	uint64_t low, high;

@@ -104,6 +104,65 @@ int session_attach(const struct session *session, struct diag *d)
 				  "or the kernel hides them");
 }
 
+/* Says how many are counted, now that they are. */
+static void tell_targets(const struct collector *collector, bool by_selectors)
+{
+	size_t processes = collector_targets(collector);
+	uint32_t threads = collector_live(collector);
+
+	if (!threads) {
+		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
+		      "report\n",
+		      stderr);
+		return;
+	}
+	fputs("bpftruss: counting ", stderr);
+	if (!by_selectors)
+		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	if (collector_threads(collector))
+		fprintf(stderr, "%zu of %s ", collector_threads(collector),
+			processes == 1 ? "its" : "their");
+	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
+}
+
+int session_begin(struct session *session, struct diag *d)
+{
+	const struct options *o = session->options;
+	struct collector *collector = session->collector;
+	const struct target_options how = { .follow = o->follow, .await_exec = true };
+	struct command *command = &session->command;
+	int err = o->as_user ? command_set_user(command, o->as_user, d) : 0;
+	size_t files, bytes;
+
+	if (!err)
+		err = o->command ? command_prepare(command, o->command, &session->before,
+						   o->collector.stacks, d)
+				 : session_attach(session, d);
+	/* The command begins when everything is there that counts it. */
+	if (!err && o->command)
+		err = collector_add_target(collector, command->pid, &how, d);
+	if (!err && o->command)
+		err = collector_start(collector, d);
+	if (err)
+		return err;
+	collector_tables(collector, &files, &bytes);
+	if (o->collector.verbose && files)
+		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
+			bytes / 1024);
+	if (collector_lacks_unwinding(collector))
+		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
+		      "'bpftruss doctor'\n",
+		      stderr);
+	if (o->command) {
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
+				command->pid, o->follow ? " and its children" : "");
+		return command_release(command, o->command[0], d);
+	}
+	tell_targets(collector, o->collector.nr_selectors);
+	return 0;
+}
+
 int session_keep(struct session *session, struct snapshot *reading, struct diag *d)
 {
 	snapshot_free(session->last);
@@ -218,7 +277,7 @@ int session_wait_names(const struct session *session, uint64_t limit_ns,
 int session_wait(struct session *session, enum session_event *ret, struct diag *d)
 {
 	const struct options *o = session->options;
-	const bool ends = o->verb->bit == VERB_COUNT && !o->targets.nr_selectors;
+	const bool ends = o->verb->bit & VERBS_WITH_COMMAND && !o->targets.nr_selectors;
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
 		{ .fd = session->keys, .events = POLLIN },

@@ -51,6 +51,11 @@ void session_done(struct session *session);
 /* Counts the processes that were given by pid and those that match; an error if there are none. */
 int session_attach(const struct session *session, struct diag *d);
 
+/*
+ * Begins: counts the targets, or runs the command, and says so on stderr. 0 or -errno with d filled.
+ */
+int session_begin(struct session *session, struct diag *d);
+
 /* Starts the clocks: intervals come at a steady pace. 0 ns: no duration, no intervals. */
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns);
 

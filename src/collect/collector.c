@@ -142,6 +142,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	}
 	skel->rodata->slower_than_ns = options->slower_than_ns;
 	bpf_program__set_autoload(skel->progs.list_calls, options->lists_calls);
+	call_rings_configure(skel, options);
 	collector_configure_stacks(c, options);
 }
 
@@ -187,6 +188,8 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = truss_bpf__load(c->skel);
 	if (!err && options->calls)
 		err = mark_calls(c->skel->maps.chosen_calls, options->calls);
+	if (!err && options->view)
+		err = call_rings_new(c->skel, options->view, &c->rings);
 	err = err ?: truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);
@@ -286,6 +289,7 @@ void collector_free(struct collector *c)
 	cgroup_names_done(&c->cgroups);
 	user_names_done(&c->users);
 	call_stacks_free(c->stacks);
+	call_rings_free(c->rings);
 	free(c);
 }
 

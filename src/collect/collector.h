@@ -150,6 +150,33 @@ bool collector_is_worn(const struct collector *collector);
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);
 
+/* Gets one record, which is the caller's until it returns. A result other than 0 ends the taking. */
+typedef int call_taker(void *context, const struct call_record *record);
+
+/*
+ * Takes the calls that have ended so far: all that ended before horizon_ns (CLOCK_MONOTONIC), if that was
+ * the time when this was called, and some that ended since. Those of one CPU come in order. Returns 0 or
+ * what was returned by take.
+ */
+int collector_take_calls(struct collector *collector, uint64_t horizon_ns, call_taker *take,
+			 void *context);
+
+/*
+ * Tells of each call that began before started_ns (CLOCK_MONOTONIC) and has not ended: its end is now, and
+ * it has not returned.
+ */
+int collector_take_sleepers(const struct collector *collector, uint64_t started_ns, call_taker *take,
+			    void *context);
+
+/* What became of the calls that have ended. 0 or -errno. */
+int collector_call_totals(const struct collector *collector, struct call_totals *ret);
+
+/* What a thread that is counted is called; "" when it has gone. */
+const char *collector_comm(const struct collector *collector, uint32_t record, uint32_t tid);
+
+/* The stacks that have come so far; NULL without stacks. Borrowed, valid until they are reclaimed. */
+const struct stack_table *collector_stacks(const struct collector *collector);
+
 /* Ends counting at this moment; nothing changes any more. */
 void collector_stop(struct collector *collector);
 

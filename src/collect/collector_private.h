@@ -5,6 +5,7 @@
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
+#include "collect/call_rings.h"
 #include "collect/call_stacks.h"
 #include "collect/cgroups.h"
 #include "collect/idle.h"
@@ -39,6 +40,7 @@ struct collector {
 	struct ring_buffer *events;
 	struct tables tables;       /* written by user space only after their task has ended */
 	struct call_stacks *stacks; /* NULL without --stacks */
+	struct call_rings *rings;   /* NULL unless single calls are shown */
 	struct builder *ended;      /* totals of tasks whose records were given back */
 	struct idle *idle;          /* those of tasks that sleep; NULL: rows are by thread */
 

@@ -6,7 +6,15 @@
 
 #include "base/errand.h"
 #include "model/query.h"
+#include "syscalls/arguments.h"
 #include "syscalls/syscall_set.h"
+
+/* Says how single calls are shown. */
+struct call_view {
+	struct plan_options plan;
+	struct call_conditions conditions;
+	uint32_t ring_bytes; /* of each CPU; 0: as is sane */
+};
 
 struct collector_options {
 	/* 0: as many as the threads that there are ask for. */
@@ -34,6 +42,7 @@ struct collector_options {
 	bool debuginfod;                 /* servers are asked for debug files */
 	bool hurried;                    /* tables of code are made while it counts, not before */
 	bool lists_calls;                /* collector_list_calls() is wanted */
+	const struct call_view *view;    /* collector_take_calls() is wanted; NULL: not. Borrowed */
 	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
 	struct errands
 		*errands; /* run the children that stacks need; outlive the collector. Borrowed */

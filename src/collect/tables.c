@@ -165,7 +165,7 @@ struct map_array {
 	int fd; /* the map's */
 };
 
-static int map_array_new(const struct bpf_map *map, struct map_array **ret)
+int map_array_new(const struct bpf_map *map, struct map_array **ret)
 {
 	struct map_array *array __cleanup(freep) = calloc(1, sizeof(*array));
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -187,7 +187,7 @@ static int map_array_new(const struct bpf_map *map, struct map_array **ret)
 	return 0;
 }
 
-static void map_array_free(struct map_array *array)
+void map_array_free(struct map_array *array)
 {
 	if (!array)
 		return;

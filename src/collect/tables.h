@@ -76,6 +76,10 @@ int tables_map(struct tables *tables, struct truss_bpf *skel);
 
 void tables_unmap(struct tables *tables);
 
+/* Reserves addresses for a map that is loaded. 0 or -errno. */
+int map_array_new(const struct bpf_map *map, struct map_array **ret);
+void map_array_free(struct map_array *array);
+
 /* An element by its index; the address stays right. NULL: there is none, or no memory to map it. */
 void *map_array_at(struct map_array *array, uint32_t index);
 

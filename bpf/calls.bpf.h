@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sends each call that has ended to user space, with what its arguments point at: one record a call, at
+ * its end, in the ring of its CPU. Invariant: each call that is counted in a slot of a chosen call gets
+ * the next number of its thread, and is sent, left out by a condition, or lost; each way is counted.
+ *
+ * Memory is read when the call begins, as the call may change it. What was not in memory then is read
+ * again at the end: by then the kernel has touched it.
+ */
+#pragma once
+
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+#include "bpftruss/call_abi.h"
+#include "arch.bpf.h"
+
+const volatile bool shows_calls = false;
+
+/* Set by user space before the programs run. */
+const volatile struct call_conditions conditions = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct open_call);
+} open_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_SYSCALL_ABI * CALLS_INDEXED);
+	__type(key, u32);
+	__type(value, struct call_plan);
+} call_plans SEC(".maps");
+
+struct call_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES_MIN);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct call_ring);
+} call_rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct call_totals);
+} call_totals SEC(".maps");
+
+/* Never finds any, and so verifiers see no more, unless calls are shown. */
+static __always_inline struct open_call *open_call_at(u32 index)
+{
+	return shows_calls ? bpf_map_lookup_elem(&open_calls, &index) : NULL;
+}
+
+static __always_inline struct call_plan *call_plan_of(u16 abi, s32 nr)
+{
+	u32 key = CALL_PLAN(abi, (u32)nr);
+
+	return (u32)nr < CALLS_INDEXED ? bpf_map_lookup_elem(&call_plans, &key) : NULL;
+}
+
+/* --- pieces ------------------------------------------------------------------------------------- */
+
+/*
+ * Appends what an address points at, as open->reading says. Returns 1 if it could not be read. Of the
+ * functions that take no more than numbers verifiers look at each once.
+ */
+LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_piece *piece;
+	u32 at, flags, limit, room;
+	long got;
+
+	if (!open)
+		return 0;
+	at = open->used;
+	limit = open->reading.limit;
+	flags = open->reading.flags;
+	if (at > CALL_BYTES)
+		return 0;
+	piece = (struct call_piece *)&open->bytes[at];
+	if (open->reading.is_string) {
+		/* One more than are kept, and the NUL: then a string is known to be longer. */
+		room = limit < MAX_FETCH - 2 ? limit + 2 : MAX_FETCH;
+		got = bpf_probe_read_user_str(piece + 1, room, (const void *)address) - 1;
+		if (got > (long)limit) {
+			flags |= PIECE_CUT;
+			got = limit;
+		}
+	} else {
+		room = size < limit ? size : limit;
+		if (room < size)
+			flags |= PIECE_CUT;
+		if (room > MAX_FETCH)
+			room = MAX_FETCH;
+		got = bpf_probe_read_user(piece + 1, room, (const void *)address) ? -1 : (long)room;
+	}
+	if (got < 0) {
+		flags |= PIECE_UNREADABLE;
+		got = 0;
+	}
+	piece->argument = open->reading.argument;
+	piece->part = part;
+	piece->flags = flags;
+	piece->size = got;
+	open->used = at + sizeof(*piece) + (((u32)got + 7) & ~7u);
+	return !!(flags & PIECE_UNREADABLE);
+}
+
+/* A piece without bytes says that the part could not be read, or that there was more. */
+static __always_inline void piece_mark(struct open_call *open, u32 part, u32 flags)
+{
+	struct call_piece *piece;
+	u32 at = open->used;
+
+	if (at > CALL_BYTES)
+		return;
+	piece = (struct call_piece *)&open->bytes[at];
+	piece->argument = open->reading.argument;
+	piece->part = part;
+	piece->flags = open->reading.flags | flags;
+	piece->size = 0;
+	open->used = at + sizeof(*piece);
+}
+
+/* --- what an argument points at ----------------------------------------------------------------- */
+
+/* The bytes of an address in memory. */
+static __always_inline u32 abi_word(u16 abi)
+{
+	return abi == ABI_I386 || abi == ABI_ARM || abi == ABI_X32 ? 4 : 8;
+}
+
+/* Reads the address that stands there. */
+static __always_inline long read_word(const struct open_call *open, u64 address, u64 *ret)
+{
+	*ret = 0;
+	if (open->reading.word == 4)
+		return bpf_probe_read_user(ret, 4, (const void *)address);
+	return bpf_probe_read_user(ret, 8, (const void *)address);
+}
+
+/* Reads the strings that an array of addresses names. */
+LOOKED_AT_ONCE int fetch_strings(u32 index, u64 address)
+{
+	struct open_call *open = open_call_at(index);
+	u32 flags = PIECE_CUT;
+	u64 string;
+
+	if (!open)
+		return 0;
+	open->reading.is_string = 1;
+	for (u32 n = 0; n < CALL_STRINGS; n++) {
+		flags = PIECE_UNREADABLE;
+		if (read_word(open, address + n * open->reading.word, &string))
+			break;
+		flags = 0;
+		if (!string)
+			break;
+		flags = PIECE_CUT;
+		if (open->used > CALL_BYTES)
+			break;
+		piece_add(index, PART_BUFFERS + n, string, 0);
+	}
+	piece_mark(open, PART_SELF, flags);
+	return flags == PIECE_UNREADABLE;
+}
+
+/* Reads the buffers of an array of struct iovec. */
+LOOKED_AT_ONCE int fetch_buffers(u32 index, u64 address)
+{
+	struct open_call *open = open_call_at(index);
+	u32 failed = 0, word;
+	u64 base, size;
+
+	if (!open)
+		return 0;
+	word = open->reading.word;
+	for (u32 i = 0; i < CALL_BUFFERS; i++) {
+		u64 at = address + i * 2 * word;
+
+		if (i >= open->reading.count || !open->reading.left)
+			break;
+		if (read_word(open, at, &base) || read_word(open, at + word, &size))
+			return 1;
+		if (size > open->reading.left)
+			size = open->reading.left;
+		open->reading.left -= size;
+		if (size > 0xffffffff)
+			size = 0xffffffff;
+		failed |= piece_add(index, PART_BUFFERS + i, base, size);
+	}
+	return failed;
+}
+
+/* Reads an array of struct iovec, and its buffers. */
+LOOKED_AT_ONCE int fetch_iovec(u32 index, u32 part, u64 address, u64 count)
+{
+	struct open_call *open = open_call_at(index);
+	u32 limit, element, failed;
+
+	if (!open)
+		return 0;
+	limit = open->reading.limit;
+	element = 2 * open->reading.word;
+	open->reading.limit = CALL_BUFFERS * element;
+	open->reading.count = count < 1024 ? count : 1024;
+	failed = piece_add(index, part, address, open->reading.count * element);
+	open->reading.limit = limit;
+	return failed ?: fetch_buffers(index, address);
+}
+
+/* Where things are in a struct msghdr, by the size of an address. */
+#define MSGHDR_IOVEC(word) (2 * (word))
+#define MSGHDR_BYTES(word) (7 * (word))
+#define SOCKADDR_MAX       128
+
+LOOKED_AT_ONCE int fetch_msghdr(u32 index, u64 address)
+{
+	struct open_call *open = open_call_at(index);
+	u64 name, name_size, iovec, count;
+	u32 limit, word;
+
+	if (!open)
+		return 0;
+	limit = open->reading.limit;
+	word = open->reading.word;
+	open->reading.limit = MSGHDR_BYTES(8);
+	if (piece_add(index, PART_SELF, address, MSGHDR_BYTES(word)) ||
+	    read_word(open, address, &name) || read_word(open, address + word, &name_size) ||
+	    read_word(open, address + MSGHDR_IOVEC(word), &iovec) ||
+	    read_word(open, address + MSGHDR_IOVEC(word) + word, &count))
+		return 1;
+	open->reading.limit = SOCKADDR_MAX;
+	if (name && (u32)name_size)
+		piece_add(index, PART_NAME, name, (u32)name_size);
+	open->reading.limit = limit;
+	return iovec && count ? fetch_iovec(index, PART_IOVEC, iovec, count) : 0;
+}
+
+/* How many bytes a fetch that counts them is for. */
+static __always_inline u64 fetch_size(const struct open_call *open, const struct call_fetch *fetch)
+{
+	u64 length = open->call.arguments[fetch->length % CALL_ARGUMENTS];
+	u32 pointed = 0;
+
+	switch (fetch->kind) {
+	case FETCH_COUNTED:
+		return fetch->unit * (length < (1UL << 40) ? length : 1UL << 40);
+	case FETCH_RETURNED:
+		return fetch->unit * (u64)open->call.result;
+	case FETCH_POINTED:
+		bpf_probe_read_user(&pointed, sizeof(pointed), (const void *)length);
+		return pointed;
+	default:
+		return fetch->unit;
+	}
+}
+
+/* Reads what one argument points at. Returns 1 if some of it was not in memory. */
+LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_fetch fetch;
+	struct call_plan *plan;
+	u64 address, size;
+
+	plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+	if (!open || !plan || i >= CALL_FETCHES)
+		return 0;
+	fetch = plan->fetches[i];
+	address = open->call.arguments[fetch.argument % CALL_ARGUMENTS];
+	if (!address)
+		return 0;
+	open->reading.argument = fetch.argument;
+	open->reading.flags = flags;
+	open->reading.is_string = fetch.kind == FETCH_STRING;
+	open->reading.limit = fetch.limit;
+	open->reading.word = abi_word(open->call.abi);
+	open->reading.left = fetch.at_exit ? open->call.result : ~0UL;
+	switch (fetch.kind) {
+	case FETCH_STRING:
+		return piece_add(index, PART_SELF, address, 0);
+	case FETCH_STRINGS:
+		return fetch_strings(index, address);
+	case FETCH_IOVEC:
+		return fetch_iovec(index, PART_SELF, address,
+				   open->call.arguments[fetch.length % CALL_ARGUMENTS]);
+	case FETCH_MSGHDR:
+		return fetch_msghdr(index, address);
+	}
+	size = fetch_size(open, &fetch);
+	if (size > 0xffffffff)
+		size = 0xffffffff;
+	return size ? piece_add(index, PART_SELF, address, size) : 0;
+}
+
+/* --- the call ----------------------------------------------------------------------------------- */
+
+/* A call begins: notes its arguments, and what they point at. Returns whether that took time. */
+static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan;
+	bool reads = false;
+
+	if (!open)
+		return false;
+	regs_arguments(regs, abi, open->call.arguments);
+	open->call.abi = abi;
+	open->call.nr = nr;
+	open->used = 0;
+	open->failed = 0;
+	plan = call_plan_of(abi, nr);
+	if (!plan)
+		return false;
+	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
+		if (plan->fetches[i].at_exit)
+			continue;
+		reads = true;
+		if (fetch_run(index, i, 0))
+			open->failed |= 1 << i;
+	}
+	return reads;
+}
+
+/* The same at the end of a call whose start was not seen: nothing of it was read. */
+static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open)
+		return;
+	regs_arguments(regs, abi, open->call.arguments);
+	open->call.abi = abi;
+	open->call.nr = nr;
+	open->used = 0;
+	open->failed = ~0u;
+}
+
+/* Reads what the call has written, and what was not in memory when it began. */
+LOOKED_AT_ONCE int call_read_more(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+	bool failed;
+
+	if (!plan)
+		return 0;
+	failed = open->call.result < 0;
+	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
+		if (plan->fetches[i].at_exit ? !failed : open->failed >> i & 1)
+			fetch_run(index, i, PIECE_AT_EXIT);
+	}
+	return 0;
+}
+
+/* Whether the path of a call begins as is asked for. */
+LOOKED_AT_ONCE int call_has_path(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+	u32 at = 0;
+
+	if (!plan)
+		return 0;
+	for (u32 n = 0; n < 2 * CALL_FETCHES; n++) {
+		const struct call_piece *piece;
+		u32 i;
+
+		if (at >= open->used || at > CALL_BYTES)
+			return 0;
+		piece = (const struct call_piece *)&open->bytes[at];
+		at += sizeof(*piece) + ((piece->size + 7) & ~7u);
+		if (!(plan->path_arguments >> (piece->argument & 7) & 1) || piece->part != PART_SELF)
+			continue;
+		for (i = 0; i < PATH_PREFIX_MAX && i < conditions.path_size; i++) {
+			if (((const u8 *)(piece + 1))[i] != conditions.path[i])
+				break;
+		}
+		if (i >= conditions.path_size && piece->size >= conditions.path_size)
+			return 1;
+	}
+	return 0;
+}
+
+LOOKED_AT_ONCE int call_has_fd(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+
+	if (!plan)
+		return 0;
+	for (u32 i = 0; i < CALL_ARGUMENTS; i++) {
+		if (plan->fd_arguments >> i & 1 && (s32)open->call.arguments[i] == conditions.fd)
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline bool call_has_error(s64 result)
+{
+	u64 error = -result;
+
+	if (error > 4095)
+		return false;
+	return conditions.errnos[error / 64 & 63] >> error % 64 & 1;
+}
+
+static __always_inline bool call_has_succeeded(const struct open_call *open)
+{
+	return open->call.flags & CALL_RETURNED && (u64)open->call.result < (u64)-4095;
+}
+
+/* Sends what open->call says, unless a condition leaves it out. */
+LOOKED_AT_ONCE int call_send(u32 index)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	struct open_call *open = open_call_at(index);
+	struct call_totals *totals;
+	u32 used;
+	void *ring;
+
+	if (!open)
+		return 0;
+	totals = bpf_map_lookup_elem(&call_totals, &zero);
+	if (!totals)
+		return 0;
+	open->call.number = ++open->number;
+	open->call.left_out = open->left_out;
+	open->call.record = index;
+	if ((conditions.only_failed && !call_has_error(open->call.result)) ||
+	    (conditions.only_succeeded && !call_has_succeeded(open)) ||
+	    (conditions.only_fd && !call_has_fd(index)))
+		goto left_out;
+	if (open->call.flags & CALL_RETURNED && !call_is_exec(open->call.abi, open->call.nr))
+		call_read_more(index);
+	if (conditions.path_size && !call_has_path(index))
+		goto left_out;
+	used = open->used;
+	if (used > sizeof(open->bytes))
+		used = sizeof(open->bytes);
+	open->call.size = sizeof(open->call) + used;
+	ring = bpf_map_lookup_elem(&call_rings, &cpu);
+	if (!ring ||
+	    bpf_ringbuf_output(ring, &open->call, sizeof(open->call) + used, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&totals->lost, 1);
+	else
+		__sync_fetch_and_add(&totals->sent, 1);
+	return 0;
+left_out:
+	open->left_out++;
+	__sync_fetch_and_add(&totals->left_out, 1);
+	return 0;
+}
+
+/* What is known of a call at its end. */
+struct call_end_facts {
+	u64 end_ns, wall, off, runq;
+	s64 result;
+	u32 flags;
+	u32 pid, tid;
+	u64 stack_id;
+};
+
+static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open)
+		return;
+	open->call.flags = facts->flags;
+	open->call.pid = facts->pid;
+	open->call.tid = facts->tid;
+	open->call.end_ns = facts->end_ns;
+	open->call.wall_ns = facts->wall;
+	open->call.off_ns = facts->off;
+	open->call.runq_ns = facts->runq;
+	open->call.result = facts->result;
+	open->call.stack_id = facts->stack_id;
+	call_send(index);
+}
+
+/* A thread begins to be counted: its calls are numbered from 1. */
+static __always_inline void calls_begin(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (open)
+		open->number = open->left_out = 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user space side of the per-call view: tells the programs what to read of each call, and takes the
+ * records that they send out of the rings of the CPUs.
+ */
+#pragma once
+
+#include "collect/options.h"
+
+struct call_rings;
+struct truss_bpf;
+
+/* Before the object is loaded. */
+void call_rings_configure(struct truss_bpf *skel, const struct collector_options *options);
+
+/* Once it is loaded, and before it is attached. 0 or -errno. */
+int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct call_rings **ret);
+
+void call_rings_free(struct call_rings *rings);
+CLEANUP_OF(call_rings, call_rings_free)
+
+/* Answers collector_take_calls(). */
+int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *take, void *context);
+
+/* The open call of a record; NULL: there is none. */
+const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Answers what the collector is asked about single calls. */
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/collector_private.h"
+
+int collector_take_calls(struct collector *c, uint64_t horizon_ns, call_taker *take, void *context)
+{
+	return call_rings_take(c->rings, horizon_ns, take, context);
+}
+
+/* Room for an open call and what was read of it. */
+struct sleeper {
+	struct call_record call;
+	uint8_t bytes[sizeof(((struct open_call *)0)->bytes)];
+};
+
+/* Copies the call that a thread is in, unless that has changed meanwhile. */
+static bool sleeper_copy(const struct collector *c, uint32_t index, uint64_t started_ns,
+			 struct sleeper *ret)
+{
+	const struct task_record *record = record_at(c, index);
+	const struct open_call *open = call_rings_open_call(c->rings, index);
+	uint64_t enter_ns, now_ns = clock_mono_ns();
+	uint32_t used;
+
+	if (!record || !open || record_state(record) != RECORD_LIVE)
+		return false;
+	enter_ns = __atomic_load_n(&record->enter_ns, __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) != RECORD_CALL_OPEN ||
+	    enter_ns >= started_ns)
+		return false;
+	used = open->used < sizeof(ret->bytes) ? open->used : sizeof(ret->bytes);
+	ret->call = open->call;
+	memcpy(ret->bytes, open->bytes, used);
+	ret->call.size = (uint32_t)sizeof(ret->call) + used;
+	ret->call.flags = 0;
+	ret->call.record = index;
+	ret->call.pid = record->pid;
+	ret->call.tid = record->tid;
+	ret->call.number = open->number + 1;
+	ret->call.end_ns = now_ns;
+	ret->call.wall_ns = now_ns - enter_ns;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&record->enter_ns, __ATOMIC_ACQUIRE) == enter_ns &&
+	       __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) == RECORD_CALL_OPEN &&
+	       ret->call.nr == record->nr && ret->call.abi == record->abi;
+}
+
+int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call_taker *take,
+			    void *context)
+{
+	struct sleeper sleeper;
+	int err = 0;
+
+	for (uint32_t i = 1; i < records_used(c) && !err; i++) {
+		if (sleeper_copy(c, i, started_ns, &sleeper))
+			err = take(context, &sleeper.call);
+	}
+	return err;
+}
+
+int collector_call_totals(const struct collector *c, struct call_totals *ret)
+{
+	*ret = (struct call_totals){ 0 };
+	return map_add_cpus(c->skel->maps.call_totals, 0, &ret->sent, sizeof(*ret) / sizeof(ret->sent));
+}
+
+const char *collector_comm(const struct collector *c, uint32_t index, uint32_t tid)
+{
+	const struct task_record *record = record_at(c, index);
+
+	return record && record->tid == tid ? record->comm : "";
+}
+
+const struct stack_table *collector_stacks(const struct collector *c)
+{
+	return c->stacks ? call_stacks_table(c->stacks) : NULL;
+}
