@@ -31,8 +31,9 @@ NATIVE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
 IS_X86 = NATIVE == "x86_64"
 NUMBERS = {
     "x86_64": {"read": 0, "nanosleep": 35, "restart_syscall": 219, "getppid": 110, "write": 1,
-               "fork": 57},
-    "arm64": {"read": 63, "nanosleep": 101, "restart_syscall": 128, "getppid": 173, "write": 64},
+               "fork": 57, "prctl": 157},
+    "arm64": {"read": 63, "nanosleep": 101, "restart_syscall": 128, "getppid": 173, "write": 64,
+              "prctl": 167},
 }[NATIVE]
 
 # For anything to happen at all, far beyond what it takes: a report of -c waits a minute for names.

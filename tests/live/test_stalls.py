@@ -218,6 +218,11 @@ fd = os.open("/dev/fuse", os.O_RDWR)
 options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
 if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
     sys.exit("unshare: %d" % ctypes.get_errno())
+# Where all of this was built below that folder, the program must be found elsewhere.
+if loads.startswith(folder + "/"):
+    if libc.mount(os.path.dirname(loads).encode(), b"/mnt", None, 0x1000, None):
+        sys.exit("bind: %d" % ctypes.get_errno())
+    loads = "/mnt/" + os.path.basename(loads)
 if libc.mount(b"mounted", folder.encode(), b"fuse", 0, options.encode()):
     sys.exit("mount: %d" % ctypes.get_errno())
 """
