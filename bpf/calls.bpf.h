@@ -175,15 +175,11 @@ LOOKED_AT_ONCE int fetch_strings(u32 index, u64 address)
 }
 
 /* Reads the buffers of an array of struct iovec. */
-LOOKED_AT_ONCE int fetch_buffers(u32 index, u64 address)
+static __always_inline int fetch_buffers(struct open_call *open, u32 index, u64 address)
 {
-	struct open_call *open = open_call_at(index);
-	u32 failed = 0, word;
+	u32 failed = 0, word = open->reading.word;
 	u64 base, size;
 
-	if (!open)
-		return 0;
-	word = open->reading.word;
 	for (u32 i = 0; i < CALL_BUFFERS; i++) {
 		u64 at = address + i * 2 * word;
 
@@ -215,7 +211,7 @@ LOOKED_AT_ONCE int fetch_iovec(u32 index, u32 part, u64 address, u64 count)
 	open->reading.count = count < 1024 ? count : 1024;
 	failed = piece_add(index, part, address, open->reading.count * element);
 	open->reading.limit = limit;
-	return failed ?: fetch_buffers(index, address);
+	return failed ?: fetch_buffers(open, index, address);
 }
 
 /* Where things are in a struct msghdr, by the size of an address. */
@@ -246,10 +242,15 @@ LOOKED_AT_ONCE int fetch_msghdr(u32 index, u64 address)
 	return iovec && count ? fetch_iovec(index, PART_IOVEC, iovec, count) : 0;
 }
 
+static __always_inline u64 open_argument(const struct open_call *open, u32 i)
+{
+	return i < CALL_ARGUMENTS ? open->call.arguments[i] : 0;
+}
+
 /* How many bytes a fetch that counts them is for. */
 static __always_inline u64 fetch_size(const struct open_call *open, const struct call_fetch *fetch)
 {
-	u64 length = open->call.arguments[fetch->length % CALL_ARGUMENTS];
+	u64 length = open_argument(open, fetch->length);
 	u32 pointed = 0;
 
 	switch (fetch->kind) {
@@ -269,35 +270,34 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
 {
 	struct open_call *open = open_call_at(index);
-	struct call_fetch fetch;
+	const struct call_fetch *fetch;
 	struct call_plan *plan;
 	u64 address, size;
 
 	plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
 	if (!open || !plan || i >= CALL_FETCHES)
 		return 0;
-	fetch = plan->fetches[i];
-	address = open->call.arguments[fetch.argument % CALL_ARGUMENTS];
+	fetch = &plan->fetches[i];
+	address = open_argument(open, fetch->argument);
 	if (!address)
 		return 0;
-	open->reading.argument = fetch.argument;
+	open->reading.argument = fetch->argument;
 	open->reading.flags = flags;
-	open->reading.is_string = fetch.kind == FETCH_STRING;
-	open->reading.limit = fetch.limit;
+	open->reading.is_string = fetch->kind == FETCH_STRING;
+	open->reading.limit = fetch->limit;
 	open->reading.word = abi_word(open->call.abi);
-	open->reading.left = fetch.at_exit ? open->call.result : ~0UL;
-	switch (fetch.kind) {
+	open->reading.left = fetch->at_exit ? open->call.result : ~0UL;
+	switch (fetch->kind) {
 	case FETCH_STRING:
 		return piece_add(index, PART_SELF, address, 0);
 	case FETCH_STRINGS:
 		return fetch_strings(index, address);
 	case FETCH_IOVEC:
-		return fetch_iovec(index, PART_SELF, address,
-				   open->call.arguments[fetch.length % CALL_ARGUMENTS]);
+		return fetch_iovec(index, PART_SELF, address, open_argument(open, fetch->length));
 	case FETCH_MSGHDR:
 		return fetch_msghdr(index, address);
 	}
-	size = fetch_size(open, &fetch);
+	size = fetch_size(open, fetch);
 	if (size > 0xffffffff)
 		size = 0xffffffff;
 	return size ? piece_add(index, PART_SELF, address, size) : 0;
@@ -420,45 +420,64 @@ static __always_inline bool call_has_succeeded(const struct open_call *open)
 	return open->call.flags & CALL_RETURNED && (u64)open->call.result < (u64)-4095;
 }
 
-/* Sends what open->call says, unless a condition leaves it out. */
-LOOKED_AT_ONCE int call_send(u32 index)
+static __always_inline void calls_add(u64 *sum)
 {
-	u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	__sync_fetch_and_add(sum, 1);
+}
+
+/* A condition leaves the call out. */
+static __noinline int call_leave(struct open_call *open)
+{
+	u32 zero = 0;
+	struct call_totals *totals = bpf_map_lookup_elem(&call_totals, &zero);
+
+	open->left_out++;
+	if (totals)
+		calls_add(&totals->left_out);
+	return 0;
+}
+
+/* Numbers a call that has ended. Returns whether it may be sent, as far as its memory does not matter. */
+LOOKED_AT_ONCE u32 call_number(u32 index)
+{
 	struct open_call *open = open_call_at(index);
-	struct call_totals *totals;
-	u32 used;
-	void *ring;
 
 	if (!open)
-		return 0;
-	totals = bpf_map_lookup_elem(&call_totals, &zero);
-	if (!totals)
 		return 0;
 	open->call.number = ++open->number;
 	open->call.left_out = open->left_out;
 	open->call.record = index;
-	if ((conditions.only_failed && !call_has_error(open->call.result)) ||
-	    (conditions.only_succeeded && !call_has_succeeded(open)) ||
-	    (conditions.only_fd && !call_has_fd(index)))
-		goto left_out;
-	if (open->call.flags & CALL_RETURNED && !call_is_exec(open->call.abi, open->call.nr))
-		call_read_more(index);
+	if ((!conditions.only_failed || call_has_error(open->call.result)) &&
+	    (!conditions.only_succeeded || call_has_succeeded(open)) &&
+	    (!conditions.only_fd || call_has_fd(index)))
+		return 1;
+	call_leave(open);
+	return 0;
+}
+
+/* Sends what open->call says, if its path is one that is asked for. */
+LOOKED_AT_ONCE int call_send(u32 index)
+{
+	u32 zero = 0, cpu = bpf_get_smp_processor_id(), used;
+	struct open_call *open = open_call_at(index);
+	struct call_totals *totals;
+	void *ring;
+
+	if (!open)
+		return 0;
 	if (conditions.path_size && !call_has_path(index))
-		goto left_out;
-	used = open->used;
-	if (used > sizeof(open->bytes))
-		used = sizeof(open->bytes);
-	open->call.size = sizeof(open->call) + used;
+		return call_leave(open);
+	totals = bpf_map_lookup_elem(&call_totals, &zero);
 	ring = bpf_map_lookup_elem(&call_rings, &cpu);
+	used = open->used;
+	if (!totals || used > sizeof(open->bytes))
+		return 0;
+	open->call.size = sizeof(open->call) + used;
 	if (!ring ||
 	    bpf_ringbuf_output(ring, &open->call, sizeof(open->call) + used, BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&totals->lost, 1);
+		calls_add(&totals->lost);
 	else
-		__sync_fetch_and_add(&totals->sent, 1);
-	return 0;
-left_out:
-	open->left_out++;
-	__sync_fetch_and_add(&totals->left_out, 1);
+		calls_add(&totals->sent);
 	return 0;
 }
 
@@ -486,6 +505,11 @@ static __always_inline void call_show(u32 index, const struct call_end_facts *fa
 	open->call.runq_ns = facts->runq;
 	open->call.result = facts->result;
 	open->call.stack_id = facts->stack_id;
+	if (!call_number(index))
+		return;
+	/* What an exec pointed at has gone with the program before. */
+	if (facts->flags & CALL_RETURNED && !call_is_exec(open->call.abi, open->call.nr))
+		call_read_more(index);
 	call_send(index);
 }
 

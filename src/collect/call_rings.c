@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 
 #include "collect/collector_private.h"
+#include "syscalls/names.h"
 
 /* All rings together take about so much. */
 #define RINGS_BYTES ((size_t)64 << 20)

@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <sys/epoll.h>
 
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
 #include "base/clock.h"

@@ -150,9 +150,6 @@ bool collector_is_worn(const struct collector *collector);
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);
 
-/* Gets one record, which is the caller's until it returns. A result other than 0 ends the taking. */
-typedef int call_taker(void *context, const struct call_record *record);
-
 /*
  * Takes the calls that have ended so far: all that ended before horizon_ns (CLOCK_MONOTONIC), if that was
  * the time when this was called, and some that ended since. Those of one CPU come in order. Returns 0 or

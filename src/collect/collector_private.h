@@ -2,7 +2,7 @@
 /* Declares what the files of the collector share; nobody outside src/collect/ includes this. */
 #pragma once
 
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
 #include "collect/call_rings.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
 /* --- which file it is ------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ struct call_view {
 	uint32_t ring_bytes; /* of each CPU; 0: as is sane */
 };
 
+/* Gets one record, which is the caller's until it returns. A result other than 0 ends the taking. */
+typedef int call_taker(void *context, const struct call_record *record);
+
 struct collector_options {
 	/* 0: as many as the threads that there are ask for. */
 	uint32_t max_tasks;  /* threads counted at the same time */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 #include "collect/cgroups.h"
 #include "truss.skel.h"
 

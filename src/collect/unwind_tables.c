@@ -9,7 +9,7 @@
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
 
-#include "bpftruss/abi.h"
+#include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
 #include "base/clock.h"
