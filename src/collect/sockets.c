@@ -70,10 +70,15 @@ static void hex_address(const char *hex, unsigned int port, char *buf, size_t si
 	snprintf(buf, size, is_v6 ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+struct inet_socket {
+	char local[64], peer[64]; /* no peer: "*" */
+	unsigned int state;
+};
+
+static bool inet_find(int process, const char *table, uint64_t inode, struct inet_socket *ret)
 {
-	char line[512], path[32], ours[33], theirs[33], local[64], peer[64], *text;
-	unsigned int local_port, peer_port, state;
+	char line[512], path[32], ours[33], theirs[33];
+	unsigned int local_port, peer_port;
 	FILE *file __cleanup(fclosep) = NULL;
 	uint64_t found;
 
@@ -83,18 +88,30 @@ static void add_inet(struct flight *flight, int process, const char *table, uint
 		if (sscanf(line,
 			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*d "
 			   "%" SCNu64,
-			   ours, &local_port, theirs, &peer_port, &state, &found) != 6 ||
+			   ours, &local_port, theirs, &peer_port, &ret->state, &found) != 6 ||
 		    found != inode)
 			continue;
-		hex_address(ours, local_port, local, sizeof(local));
-		hex_address(theirs, peer_port, peer, sizeof(peer));
-		if (asprintf(&text, "%s -> %s (%s%s%s)", local, peer_port ? peer : "*", table,
-			     *table == 't' ? " " : "",
-			     *table == 't' && state < ARRAY_SIZE(tcp_states) ? tcp_states[state]
-									     : "") >= 0)
-			flight_add_fact(flight, "socket", text);
-		return;
+		hex_address(ours, local_port, ret->local, sizeof(ret->local));
+		hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
+		if (!peer_port)
+			strcpy(ret->peer, "*");
+		return true;
 	}
+	return false;
+}
+
+static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+{
+	const bool is_tcp = *table == 't';
+	struct inet_socket socket;
+	char *text;
+
+	if (inet_find(process, table, inode, &socket) &&
+	    asprintf(&text, "%s -> %s (%s%s%s)", socket.local, socket.peer, table,
+		     is_tcp ? " " : "",
+		     is_tcp && socket.state < ARRAY_SIZE(tcp_states) ? tcp_states[socket.state]
+								     : "") >= 0)
+		flight_add_fact(flight, "socket", text);
 }
 
 /* --- unix --------------------------------------------------------------------------------------- */
@@ -182,26 +199,65 @@ static void add_unix(struct flight *flight, int process, uint32_t inode, struct 
 	ends->count++;
 }
 
-void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
-		      struct wanted_ends *ends)
+#define PROTOCOL_MAX 64
+
+/* What the kernel calls the protocol of a socket; "": it does not say. */
+static void socket_protocol(uint32_t pid, int fd, char *protocol)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	memset(protocol, 0, PROTOCOL_MAX);
+	if (getxattr(path, "system.sockprotoname", protocol, PROTOCOL_MAX - 1) < 0)
+		*protocol = 0;
+}
+
+/* The file of /proc/PID/net that lists the sockets of a protocol; NULL: none. */
+static const char *protocol_table(const char *protocol)
 {
 	static const char *const protocols[][2] = {
 		{ "TCP", "tcp" },    { "TCPv6", "tcp6" },       { "UDP", "udp" },
 		{ "UDPv6", "udp6" }, { "UDP-Lite", "udplite" }, { "RAW", "raw" },
 		{ "RAWv6", "raw6" },
 	};
-	char path[64], protocol[64] = "";
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", flight->thread.pid, fd);
-	if (getxattr(path, "system.sockprotoname", protocol, sizeof(protocol) - 1) < 0)
-		return;
 	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
-		if (!strcmp(protocols[i][0], protocol)) {
-			add_inet(flight, process, protocols[i][1], inode);
-			return;
-		}
+		if (!strcmp(protocols[i][0], protocol))
+			return protocols[i][1];
 	}
-	if (!strncmp(protocol, "UNIX", 4))
+	return NULL;
+}
+
+int socket_describe(uint32_t pid, int fd, uint64_t inode, char *buf, size_t size)
+{
+	int process __cleanup(closep) = process_open(pid);
+	struct inet_socket found;
+	char protocol[PROTOCOL_MAX];
+	const char *table;
+	bool has_peer;
+
+	socket_protocol(pid, fd, protocol);
+	table = protocol_table(protocol);
+	if (process < 0 || !table || !inet_find(process, table, inode, &found))
+		return -ENOENT;
+	has_peer = strcmp(found.peer, "*") != 0;
+	return snprintf(buf, size, "%s %s%s%s", protocol, found.local, has_peer ? "->" : "",
+			has_peer ? found.peer : "");
+}
+
+void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
+		      struct wanted_ends *ends)
+{
+	char protocol[PROTOCOL_MAX];
+	const char *table;
+
+	socket_protocol(flight->thread.pid, fd, protocol);
+	if (!*protocol)
+		return;
+	table = protocol_table(protocol);
+	if (table)
+		add_inet(flight, process, table, inode);
+	else if (!strncmp(protocol, "UNIX", 4))
 		add_unix(flight, process, (uint32_t)inode, ends);
 	else
 		flight_add_fact(flight, "socket", strdup(protocol));
