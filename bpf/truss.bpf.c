@@ -71,6 +71,33 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/*
+ * Runs after on_sys_enter where the kernel lets such a program sleep (since 7.2): reads what was not in
+ * memory.
+ */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = current_task();
+	struct task_record *record;
+	struct task_ref *ref = NULL;
+	struct open_call *open;
+	u32 index;
+
+	if (!task_may_count(task) || !counting())
+		return 0;
+	record = current_record(task, &index, &ref);
+	open = record && record->flags == RECORD_CALL_OPEN &&
+			       call_is_shown(record->abi, record->nr)
+		       ? open_call_at(index)
+		       : NULL;
+	if (!open || !open->failed)
+		return 0;
+	call_fault_in(open, index);
+	call_begin_later(record);
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 {

@@ -122,6 +122,7 @@ struct open_call {
 		__u32 count;  /* of buffers */
 		__u32 word;   /* bytes of an address */
 		__u64 left;   /* bytes that the buffers have in all */
+		__u64 missing; /* the last address that was not in memory */
 	} reading;            /* what is being read */
 	struct call_record call;
 	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];

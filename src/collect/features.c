@@ -159,6 +159,21 @@ static void check_attach(struct finding *f)
 	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
 }
 
+bool features_let_calls_sleep(void)
+{
+	struct probe_bpf *probe = probe_bpf__open();
+	int err;
+
+	if (!probe)
+		return false;
+	bpf_program__set_flags(probe->progs.empty_enter, BPF_F_SLEEPABLE);
+	bpf_program__set_autoload(probe->progs.empty_exit, false);
+	bpf_program__set_autoload(probe->progs.calls_are_traced, false);
+	err = probe_bpf__load(probe) ?: probe_bpf__attach(probe);
+	probe_bpf__destroy(probe);
+	return !err;
+}
+
 bool features_have_runq(void)
 {
 	return !getenv("BPFTRUSS_NO_RUN_DELAY") &&

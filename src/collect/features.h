@@ -15,6 +15,9 @@ size_t features_probe(struct finding features[MAX_FEATURES]);
 /* Runs the required checks but that of attaching; the first that fails fills d. 0 or -errno. */
 int features_require(struct diag *d);
 
+/* Whether programs on system calls may sleep, and so bring in what is not in memory (since 7.2). */
+bool features_let_calls_sleep(void);
+
 /* Whether a program may find no task storage only since somebody changes some (before 6.2). */
 bool features_lookups_can_fail(void);
 
