@@ -88,11 +88,11 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 }
 
 const char *call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
-			 int fd)
+			 int fd, bool is_made)
 {
 	const struct decode_options *options = &decoder->options;
 
-	return options->fd_name ? options->fd_name(options->context, record, fd) : NULL;
+	return options->fd_name ? options->fd_name(options->context, record, fd, is_made) : NULL;
 }
 
 /* --- memory ------------------------------------------------------------------------------------- */
@@ -164,7 +164,8 @@ size_t call_length(const struct call *call, const struct argument *argument)
 void call_put_fd(const struct call *call, int fd, bool is_dirfd)
 {
 	bool is_cwd = is_dirfd && fd == AT_FDCWD;
-	const char *name = fd >= 0 || is_cwd ? call_fd_name(call->decoder, call->record, fd) : NULL;
+	const char *name = fd >= 0 || is_cwd ? call_fd_name(call->decoder, call->record, fd, false)
+				      : NULL;
 
 	call->to->ops->fd(call->to, fd, is_cwd ? "AT_FDCWD" : NULL, name);
 }
@@ -484,7 +485,7 @@ struct call_result call_result(struct call_decoder *decoder, const struct call_r
 	if (result.kind == RESULT_HEX && has_32_bits(record->abi))
 		result.value = (uint32_t)record->result;
 	if (result.kind == RESULT_FD && result.value >= 0)
-		result.fd_name = call_fd_name(decoder, record, (int)result.value);
+		result.fd_name = call_fd_name(decoder, record, (int)result.value, true);
 	return result;
 }
 

@@ -12,10 +12,11 @@
 
 struct decode_options {
 	/*
-	 * What a descriptor of the record's process is, fd may be AT_FDCWD; NULL: nobody knows. As bytes
-	 * of somebody else's choice: writers escape them.
+	 * What a descriptor of the record's process is, fd may be AT_FDCWD; is_made: now that the call has
+	 * made it. NULL: nobody knows. As bytes of somebody else's choice: writers escape them.
 	 */
-	const char *(*fd_name)(void *context, const struct call_record *record, int fd);
+	const char *(*fd_name)(void *context, const struct call_record *record, int fd,
+			       bool is_made);
 	void *context;
 	const struct syscall_set *raw;     /* calls whose arguments are hexadecimal; NULL: none */
 	const struct syscall_set *verbose; /* calls whose structures are shown whole; NULL: none */
@@ -57,7 +58,7 @@ const char *call_name(struct call_decoder *decoder, const struct call_record *re
 
 /* As the options' fd_name(); NULL without it. */
 const char *call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
-			 int fd);
+			 int fd, bool is_made);
 
 /* A set of the decoder; NULL: it has no names. */
 const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set set);

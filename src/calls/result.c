@@ -39,7 +39,7 @@ static bool put_fcntl(struct call_decoder *decoder, const struct call_record *re
 		struct call_result copy = call_result(decoder, record);
 
 		text_put_fd(out, (int)copy.value, NULL,
-			    call_fd_name(decoder, record, (int)copy.value));
+			    call_fd_name(decoder, record, (int)copy.value, true));
 		return true;
 	}
 	default:

@@ -56,11 +56,16 @@ static void put_error(int err, bool is_coloured, struct line *out)
 }
 
 static void put_result(struct call_decoder *decoder, const struct call_record *record, size_t start,
-		       bool is_coloured, struct line *out)
+		       const struct truss_options *options, struct line *out)
 {
 	struct call_result result = call_result(decoder, record);
 	bool is_refused = record->flags & CALL_DENIED;
 
+	if (options->is_sleeping) {
+		line_pad(out, start, RESULT_COLUMN, RESULT_LEAST);
+		line_put_word(out, "(sleeping...)");
+		return;
+	}
 	if (!result.has_returned && result.kind == RESULT_NONE && !is_refused)
 		return;
 	line_pad(out, start, RESULT_COLUMN, RESULT_LEAST);
@@ -69,7 +74,7 @@ static void put_result(struct call_decoder *decoder, const struct call_record *r
 		return;
 	}
 	if (result.err) {
-		put_error(result.err, is_coloured, out);
+		put_error(result.err, options->is_coloured, out);
 	} else {
 		line_put(out, "= ", 2);
 		result_put(decoder, record, &result, STYLE_TRUSS, out);
@@ -100,7 +105,7 @@ void truss_put_call(struct call_decoder *decoder, const struct call_record *reco
 	line_put_char(out, '(');
 	call_decode(decoder, record, &writer.base);
 	line_put_char(out, ')');
-	put_result(decoder, record, start, options->is_coloured, out);
+	put_result(decoder, record, start, options, out);
 	line_put_char(out, '\n');
 }
 

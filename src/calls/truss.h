@@ -19,6 +19,7 @@ struct truss_options {
 	bool shows_delta;  /* since the call before it */
 	bool shows_cpu;    /* system time; "-" where it is not known */
 	bool is_coloured;
+	bool is_sleeping; /* it goes on: (sleeping...) */
 	uint64_t start_ns;
 };
 

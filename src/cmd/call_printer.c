@@ -156,6 +156,20 @@ static void print_stack(struct call_printer *p, const struct stack *stack)
 		print_below(p, stack_end_name(stack->end));
 }
 
+/* Whether one of the descriptors is one of those that --dump names. */
+static bool uses_dumped(const struct call_record *record, uint64_t dumped)
+{
+	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);
+
+	for (size_t i = 0; dumped && i < arguments->count; i++) {
+		uint64_t fd = record->arguments[i];
+
+		if (arguments->arguments[i].kind == ARG_FD && fd < 64 && dumped >> fd & 1)
+			return true;
+	}
+	return false;
+}
+
 static void print_call(struct call_printer *p, const struct call_record *record,
 		       const struct thread_shown *thread)
 {
@@ -167,15 +181,10 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 	case CALL_FORMAT_STRACE:
 		strace_put_call(p->decoder, record, p->mono_to_real_ns, &p->line);
 		break;
-	case CALL_FORMAT_JSON:
-		json_put_call(p->decoder, record, p->mono_to_real_ns,
-			      collector_comm(p->collector, record->record, record->tid), stack,
-			      &p->line);
-		return;
 	default:
 		truss_put_call(p->decoder, record, &p->truss, thread ? thread->last_ns : 0,
 			       &p->line);
-		if (call_uses_fds(record, p->options->calls.dumped))
+		if (uses_dumped(record, p->options->calls.dumped))
 			truss_put_buffers(p->decoder, record, &p->line);
 	}
 	print_stack(p, stack);

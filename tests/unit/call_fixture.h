@@ -91,7 +91,8 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 	assert_non_null(call_record_read(made->bytes, record_of(made)->size));
 }
 
-static inline const char *fixture_fd_name(void *context, const struct call_record *record, int fd)
+static inline const char *fixture_fd_name(void *context, const struct call_record *record, int fd,
+					   bool is_made)
 {
 	static const char *const names[] = { [3] = "/srv/a", [4] = "socket:[77]",
 					     [5] = "/a<b>\n\"", [6] = "/gone (deleted)" };
