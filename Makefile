@@ -115,6 +115,19 @@ $(O)/gen/%.inc: %
 	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^--/d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
 		-e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
 
+# The arguments of calls, and the names of flags that the system's headers have.
+$(O)/gen/arguments.inc: src/syscalls/arguments.list scripts/gen-arguments $(wildcard src/syscalls/table_*.inc)
+	$(call msg,TABLE,$@)
+	@mkdir -p $(@D)
+	$(Q)scripts/gen-arguments $< $(filter %.inc,$^) > $@
+
+$(O)/gen/flags.inc: src/syscalls/flags.list scripts/gen-flags
+	$(call msg,TABLE,$@)
+	@mkdir -p $(@D)
+	$(Q)CC="$(CC)" scripts/gen-flags $< > $@
+
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/arguments.o): | $(O)/gen/arguments.inc
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/flags.o): | $(O)/gen/flags.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/store/db.o): $(O)/gen/schema.sql.inc

@@ -62,8 +62,14 @@ static int timeout_clock(const struct listed_thread *thread)
 
 	if (!strcmp(name, "clock_nanosleep"))
 		return flags & TIMER_ABSTIME ? (int)thread->arguments[0] : -1;
-	if (strcmp(name, "futex"))
+	if (!strcmp(name, "futex_wait"))
+		return (int)thread->arguments[5];
+	if (!strcmp(name, "futex_waitv"))
+		return (int)thread->arguments[4];
+	if (!strcmp(name, "mq_timedsend") || !strcmp(name, "mq_timedreceive"))
 		return CLOCK_REALTIME;
+	if (strcmp(name, "futex"))
+		return -1;
 	if ((flags & FUTEX_CMD_MASK) == FUTEX_WAIT)
 		return -1;
 	return flags & FUTEX_CLOCK_REALTIME || (flags & FUTEX_CMD_MASK) == FUTEX_LOCK_PI
@@ -95,28 +101,32 @@ static void add_moment(struct flight *flight, int process, int clock, int64_t en
 			 end_ns - now.tv_sec * 1000000000LL - now.tv_nsec);
 }
 
-static void add_timeout(struct flight *flight, int process, enum argument_kind kind, uint64_t value)
+static void add_timeout_ms(struct flight *flight, int ms)
+{
+	if (ms < 0)
+		flight_add_fact(flight, "timeout", strdup("none"));
+	else
+		add_span(flight, "timeout", "after ", ms * 1000000LL);
+}
+
+static void add_timeout(struct flight *flight, int process, const char *type, uint64_t value)
 {
 	struct {
 		int64_t seconds, parts;
 	} span;
 	/* The programs of other ABIs have other structures. */
 	bool known = flight->thread.abi == ABI_X86_64 || flight->thread.abi == ABI_ARM64;
-	int clock = kind == ARGUMENT_UNTIL ? timeout_clock(&flight->thread) : -1;
+	int clock = timeout_clock(&flight->thread);
 	int64_t ns;
 
-	if (kind == ARGUMENT_MS ? (int)value < 0 : !value) {
+	if (!value) {
 		flight_add_fact(flight, "timeout", strdup("none"));
-		return;
-	}
-	if (kind == ARGUMENT_MS) {
-		add_span(flight, "timeout", "after ", (int)value * 1000000LL);
 		return;
 	}
 	if (!known || memory_read(flight->thread.pid, value, &span, sizeof(span)) != sizeof(span))
 		return;
 	/* A timeval has microseconds. */
-	if (kind == ARGUMENT_TIMEVAL)
+	if (!strcmp(type, "timeval"))
 		span.parts *= 1000;
 	if (span.seconds < 0 || span.seconds > INT32_MAX * 2LL || span.parts < 0 ||
 	    span.parts >= 1000000000)
@@ -266,24 +276,49 @@ static void add_address(struct flight *flight, uint64_t address, uint64_t size)
 		flight_add_fact(flight, "to", socket_address_text(bytes, got));
 }
 
+/* Whether it is how long a call waits, or until when; other calls take times as well. */
+static bool is_timeout(const struct listed_thread *thread, const struct argument *argument)
+{
+	return argument->kind == ARG_STRUCT && !argument->is_written &&
+	       (!strncmp(argument->type, "timespec", strlen("timespec")) ||
+		!strcmp(argument->type, "timeval")) &&
+	       (strstr(argument->name, "timeout") ||
+		syscall_has_trait(thread->abi, thread->nr, TRAIT_WAITS));
+}
+
+/* The address of a socket that the caller names. */
+static bool is_peer(const struct argument *argument)
+{
+	return argument->kind == ARG_STRUCT && !argument->is_written &&
+	       !strcmp(argument->type, "sockaddr");
+}
+
+static bool waits_for_child(const struct listed_thread *thread)
+{
+	return !strncmp(syscall_find_name(thread->abi, thread->nr), "wait", strlen("wait"));
+}
+
 void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends)
 {
 	const struct listed_thread *thread = &flight->thread;
-	const char *kinds = call_arguments(thread->abi, thread->nr);
+	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
 
 	/* A kernel that shows no arguments has no stack pointer, either. */
-	for (size_t i = 0; kinds[i] && thread->sp; i++) {
+	for (size_t i = 0; i < call->count && thread->sp; i++) {
+		const struct argument *argument = &call->arguments[i];
 		uint64_t value = thread->arguments[i];
 
-		if (kinds[i] == ARGUMENT_FD)
+		if (argument->kind == ARG_FD && (int)value >= 0)
 			add_file(flight, process, (int)value, ends);
-		else if (kinds[i] == ARGUMENT_PATH)
+		else if (argument->kind == ARG_PATH && !argument->is_written)
 			add_path(flight, value);
-		else if (kinds[i] == ARGUMENT_CHILD)
+		else if (argument->kind == ARG_PID && waits_for_child(thread))
 			add_children(flight, process, (int)value);
-		else if (kinds[i] == ARGUMENT_ADDRESS)
-			add_address(flight, value, (uint32_t)thread->arguments[i + 1]);
-		else if (strchr("mtTv", kinds[i]))
-			add_timeout(flight, process, (enum argument_kind)kinds[i], value);
+		else if (argument->kind == ARG_MS)
+			add_timeout_ms(flight, (int)value);
+		else if (is_timeout(thread, argument))
+			add_timeout(flight, process, argument->type, value);
+		else if (is_peer(argument))
+			add_address(flight, value, (uint32_t)thread->arguments[argument->length]);
 	}
 }

@@ -2,6 +2,8 @@
 /* Sorts and folds what threads do at one moment. */
 #include "model/in_flight.h"
 
+#include <fcntl.h>
+
 #include "base/text.h"
 #include "syscalls/arguments.h"
 
@@ -28,15 +30,28 @@ int in_flight_add(struct in_flight *list, const struct listed_thread *thread)
 	return 0;
 }
 
+/* Of a call without arguments, that of an argument that is not looked at. */
+static enum argument_kind first_kind(const struct listed_thread *thread)
+{
+	const struct call_arguments *call;
+
+	if (thread->state != LISTED_IN_CALL)
+		return ARG_UNUSED;
+	call = call_arguments(thread->abi, thread->nr);
+	return call->count ? call->arguments[0].kind : ARG_UNUSED;
+}
+
 /* What tells two waits in the same call apart: a file, a futex or a child, but no buffer. */
 static uint64_t wait_object(const struct listed_thread *thread)
 {
-	const char *kinds;
-
-	if (thread->state != LISTED_IN_CALL)
+	switch (first_kind(thread)) {
+	case ARG_FD:
+	case ARG_FUTEX:
+	case ARG_PID:
+		return thread->arguments[0];
+	default:
 		return 0;
-	kinds = call_arguments(thread->abi, thread->nr);
-	return *kinds && strchr("fuc", *kinds) ? thread->arguments[0] : 0;
+	}
 }
 
 static int compare_waits(const struct listed_thread *a, const struct listed_thread *b)
@@ -89,10 +104,7 @@ static void fold_same(struct in_flight *list)
 
 static bool waits_alone(const struct flight *flight)
 {
-	const struct listed_thread *thread = &flight->thread;
-
-	return !flight->others && thread->state == LISTED_IN_CALL &&
-	       *call_arguments(thread->abi, thread->nr) == ARGUMENT_FUTEX;
+	return !flight->others && first_kind(&flight->thread) == ARG_FUTEX;
 }
 
 /* Idle workers have a futex each: those that nobody shares are one item, too. */
@@ -140,27 +152,65 @@ void flight_add_fact(struct flight *flight, const char *key, char *value)
 	flight->facts[flight->nr_facts++] = (struct flight_fact){ key, value };
 }
 
+/* Writes numbers as such, flags by their names; all else is an address or bits. */
+static void value_write(const struct argument *argument, const uint64_t *values, size_t index,
+			char *buf, size_t size)
+{
+	const struct flag_set *set = argument_set(argument, values);
+	uint64_t value = values[index];
+
+	if (set) {
+		flag_set_write(set, value, argument->kind == ARG_ENUM, buf, size);
+		return;
+	}
+	switch (argument->kind) {
+	case ARG_DIRFD:
+		if ((int)value == AT_FDCWD) {
+			snprintf(buf, size, "AT_FDCWD");
+			break;
+		}
+		/* fallthrough */
+	case ARG_INT:
+	case ARG_FD:
+	case ARG_SIGNAL:
+	case ARG_PID:
+	case ARG_UID:
+	case ARG_MS:
+	case ARG_ENUM:
+		snprintf(buf, size, "%d", (int)value);
+		break;
+	case ARG_LONG:
+	case ARG_OFFSET:
+		snprintf(buf, size, "%" PRId64, (int64_t)value);
+		break;
+	case ARG_UINT:
+		snprintf(buf, size, "%u", (unsigned int)value);
+		break;
+	case ARG_SIZE:
+		snprintf(buf, size, "%" PRIu64, value);
+		break;
+	case ARG_MODE:
+		mode_write((unsigned int)value, buf, size);
+		break;
+	default:
+		snprintf(buf, size, "%#" PRIx64, value);
+	}
+}
+
 void flight_arguments(const struct flight *flight, char *buf, size_t size)
 {
 	const struct listed_thread *thread = &flight->thread;
-	const char *kinds = call_arguments(thread->abi, thread->nr);
+	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
+	char text[FLAGS_MAX];
 	size_t used = 0;
 
 	*buf = 0;
-	for (size_t i = 0; kinds[i] && used < size; i++) {
-		uint64_t value = thread->arguments[i];
-		const char *comma = i ? ", " : "";
+	for (size_t i = 0; i < call->count && used < size; i++) {
+		const struct argument *argument = &call->arguments[i];
 
-		if (kinds[i] == ARGUMENT_DIRFD && (int)value == -100)
-			used += (size_t)snprintf(buf + used, size - used, "%sAT_FDCWD", comma);
-		else if (strchr("nfdcm", kinds[i]))
-			used += (size_t)snprintf(buf + used, size - used, "%s%d", comma,
-						 (int)value);
-		else if (kinds[i] == ARGUMENT_SIZE)
-			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64, comma,
-						 value);
-		else
-			used += (size_t)snprintf(buf + used, size - used, "%s%#" PRIx64, comma,
-						 value);
+		if (argument->kind == ARG_UNUSED)
+			continue;
+		value_write(argument, thread->arguments, i, text, sizeof(text));
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", text);
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Says what the arguments and the result of each system call are, by name, so that one table serves every
- * ABI. What a call's memory is read for (call_plan) and how it is written both follow from this table.
+ * ABI. What a call's memory is read for (call_plan) and how it is written both follow from this table,
+ * which scripts/gen-arguments makes of arguments.list.
  */
 #pragma once
 
@@ -9,14 +10,14 @@
 #include "bpftruss/call_abi.h"
 
 enum argument_kind {
-	ARG_INT,     /* signed, 32 bits */
-	ARG_UINT,    /* unsigned, 32 bits */
-	ARG_LONG,    /* signed, as wide as a register */
-	ARG_SIZE,    /* unsigned, as wide as a register: a length, a count */
-	ARG_OFFSET,  /* signed, of a file; two registers in 32-bit ABIs, if the row says so */
+	ARG_INT,         /* signed, 32 bits */
+	ARG_UINT,        /* unsigned, 32 bits */
+	ARG_LONG,        /* signed, as wide as a register */
+	ARG_SIZE,        /* unsigned, as wide as a register: a length, a count */
+	ARG_OFFSET,      /* signed, of a file; two registers in 32-bit ABIs, if the row says so */
 	ARG_OFFSET_HIGH, /* the other half of the one before, of which it is printed a part */
-	ARG_HEX,     /* bits that have no names */
-	ARG_ADDRESS, /* of something that is not looked at */
+	ARG_HEX,         /* bits that have no names */
+	ARG_ADDRESS,     /* of something that is not looked at */
 	ARG_FD,
 	ARG_DIRFD, /* the same, or AT_FDCWD: what a path is relative to */
 	ARG_PATH,
@@ -28,14 +29,14 @@ enum argument_kind {
 	ARG_STRUCT, /* of `set->name`; an array if `length` is an argument */
 	ARG_FLAGS,  /* some names of `set` or'd */
 	ARG_ENUM,   /* one name of `set` */
-	ARG_MODE,   /* permissions, octal */
+	ARG_MODE,   /* permissions, octal, and a type of file: mode_write() */
 	ARG_SIGNAL,
 	ARG_SIGSET,
 	ARG_PID,
-	ARG_UID,    /* a user or group; -1: none */
+	ARG_UID, /* a user or group; -1: none */
 	ARG_DEV,
-	ARG_FUTEX, /* address of a futex word */
-	ARG_MS,    /* a timeout in ms; negative: none */
+	ARG_FUTEX,  /* address of a futex word */
+	ARG_MS,     /* a timeout in ms; negative: none */
 	ARG_UNUSED, /* takes a register, is not printed (padding of 32-bit ABIs) */
 	NR_ARGUMENT_KIND,
 };
@@ -44,31 +45,34 @@ enum argument_kind {
 enum length_kind {
 	LENGTH_ONE,      /* one element */
 	LENGTH_ARGUMENT, /* in the argument `length` */
-	LENGTH_RESULT,   /* in the result */
+	LENGTH_RESULT,   /* in the result, but never more than the argument `length` */
 	LENGTH_POINTED,  /* in the __u32 at the address in the argument `length`: of accept() */
+	LENGTH_FIXED,    /* it is `length` */
 };
 
 /* Names of values: generated from the headers of the system that builds (scripts/gen-flags). */
 struct flag_name {
 	const char *name;
 	uint64_t value;
-	uint64_t mask; /* of the bits that it is one value of: the value itself for a single bit */
+	uint64_t
+		mask; /* of the bits that it is one value of: the value itself for a single bit; all for 0 */
 };
 
 struct flag_set {
 	const char *name; /* "open", "mmap_prot", … */
 	const struct flag_name *names;
-	size_t count;
+	size_t count; /* 0: the system that built has none of them */
+	bool is_wide; /* of a register; else of its lower 32 bits, whatever the others are */
 };
 
 struct argument {
 	char name[20]; /* as the manual page has it: "pathname" */
 	enum argument_kind kind;
-	bool is_written;    /* the kernel writes there: it is read at the end */
+	bool is_written; /* the kernel writes there: it is read at the end */
 	enum length_kind length_kind;
-	uint8_t length;     /* index of the argument with the length */
+	uint8_t length;             /* index of the argument with the length, or LENGTH_FIXED */
 	const struct flag_set *set; /* of ARG_FLAGS and ARG_ENUM */
-	char type[20];      /* of ARG_STRUCT: "stat", "timespec", "sockaddr", … */
+	char type[20];              /* of ARG_STRUCT: "stat", "timespec", "sockaddr", … */
 };
 
 enum result_kind {
@@ -84,14 +88,34 @@ struct call_arguments {
 	enum result_kind result;
 };
 
-/*
- * Never NULL: a call that is not in the table has six of ARG_HEX. The table is parsed when it is first
- * asked for; all of it lives as long as the program.
- */
+/* Never NULL: a call that is not in the table has six of ARG_HEX. */
 const struct call_arguments *call_arguments(enum syscall_abi abi, int nr);
 
 /* The set of a name; NULL if there is none. */
 const struct flag_set *flag_set_find(const char *name);
+
+/* Bytes in which flag_set_write() leaves no name out. */
+#define FLAGS_MAX 512
+
+/*
+ * Writes "O_RDONLY|O_CLOEXEC"; bits without a name stand in hex behind the others, as do those whose
+ * names find no room. size is 24 at least.
+ */
+void flag_set_write(const struct flag_set *set, uint64_t value, bool is_enum, char *buf,
+		    size_t size);
+
+/* Writes "0644" or "S_IFREG|0644". */
+#define MODE_MAX 48
+void mode_write(unsigned int mode, char *buf, size_t size);
+
+/*
+ * The set that an argument's value belongs to, where it depends on others: options of a socket on their
+ * level. NULL: it has no names. values are all arguments of the call.
+ */
+const struct flag_set *argument_set(const struct argument *argument, const uint64_t *values);
+
+/* Bytes of a structure in an ABI; 0 if it has none of that name. */
+size_t structure_size(enum syscall_abi abi, const char *type);
 
 /* How much is read. */
 struct plan_options {
