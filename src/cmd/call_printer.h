@@ -13,6 +13,7 @@ struct call_printer;
 int call_printer_new(const struct options *options, struct collector *collector,
 		     struct output *output, struct call_printer **ret, struct diag *d);
 void call_printer_free(struct call_printer *printer);
+CLEANUP_OF(call_printer, call_printer_free)
 
 /* Counting has begun. */
 void call_printer_begin(struct call_printer *printer);
