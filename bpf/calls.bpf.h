@@ -251,6 +251,9 @@ static __always_inline u64 open_argument(const struct open_call *open, u32 i)
 	return i < CALL_ARGUMENTS ? open->call.arguments[i] : 0;
 }
 
+/* So that no product overflows. */
+#define MOST_ELEMENTS (1UL << 40)
+
 /* How many bytes a fetch that counts them is for. */
 static __always_inline u64 fetch_size(const struct open_call *open, const struct call_fetch *fetch)
 {
@@ -259,9 +262,12 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 
 	switch (fetch->kind) {
 	case FETCH_COUNTED:
-		return fetch->unit * (length < (1UL << 40) ? length : 1UL << 40);
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_RETURNED:
-		return fetch->unit * (u64)open->call.result;
+		/* What was left out of a message counts in the result, too. */
+		if (length > (u64)open->call.result)
+			length = open->call.result;
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_POINTED:
 		bpf_probe_read_user(&pointed, sizeof(pointed), (const void *)length);
 		return pointed;
