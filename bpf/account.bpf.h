@@ -136,9 +136,8 @@ static __always_inline void record_show_call(struct task_record *record, u32 ind
 	call_show(index, &(struct call_end_facts){ .end_ns = bpf_ktime_get_ns(),
 						   .result = result,
 						   .flags = flags,
-						   .pid = record->pid,
-						   .tid = record->tid,
-						   .stack_id = stacks ? record->stack_id : 0 });
+						   .stack_id = stacks ? record->stack_id : 0,
+						   .record = record });
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
@@ -455,9 +454,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		call_take_stack(record, regs);
 	if (call_is_shown(call.abi, call.nr)) {
 		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
-							   CALL_RETURNED | CALL_TIMED, record->pid,
-							   record->tid,
-							   stacks ? record->stack_id : 0 });
+							   CALL_RETURNED | CALL_TIMED,
+							   stacks ? record->stack_id : 0, record });
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	slot = slot_find(record, &call);

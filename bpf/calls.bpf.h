@@ -523,8 +523,8 @@ struct call_end_facts {
 	u64 end_ns, wall, off, runq;
 	s64 result;
 	u32 flags;
-	u32 pid, tid;
 	u64 stack_id;
+	const struct task_record *record;
 };
 
 static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
@@ -534,8 +534,9 @@ static __always_inline void call_show(u32 index, const struct call_end_facts *fa
 	if (!open)
 		return;
 	open->call.flags = facts->flags;
-	open->call.pid = facts->pid;
-	open->call.tid = facts->tid;
+	open->call.pid = facts->record->pid;
+	open->call.tid = facts->record->tid;
+	__builtin_memcpy(open->call.comm, facts->record->comm, sizeof(open->call.comm));
 	open->call.end_ns = facts->end_ns;
 	open->call.wall_ns = facts->wall;
 	open->call.off_ns = facts->off;

@@ -101,6 +101,7 @@ struct call_record {
 	__s32 nr;
 	__u32 record; /* index of the thread's task_record */
 	__u32 pid, tid;
+	char comm[16];  /* of the thread */
 	__u64 number;   /* of this call among those of its thread */
 	__u64 left_out; /* of the calls before it: by conditions */
 	__u64 end_ns;   /* CLOCK_MONOTONIC */

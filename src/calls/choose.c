@@ -37,7 +37,8 @@ static const struct argument *choose_open(const struct call *call, size_t *at,
 	uint64_t flags = i ? call_argument(call, i - 1) : 0;
 
 	(void)scratch;
-	if (as_in_table(call, i)->kind == ARG_MODE && !(flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))))
+	if (as_in_table(call, i)->kind == ARG_MODE &&
+	    !(flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))))
 		return NULL;
 	return as_in_table(call, i);
 }
@@ -96,7 +97,8 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 			continue;
 		if (fcntl_commands[n].kind == ARG_UNUSED)
 			return NULL;
-		as_kind(call, i, fcntl_commands[n].kind, own_set(call->to, fcntl_commands[n].set), scratch);
+		as_kind(call, i, fcntl_commands[n].kind, own_set(call->to, fcntl_commands[n].set),
+			scratch);
 		if (fcntl_commands[n].type)
 			snprintf(scratch->type, sizeof(scratch->type), "%s",
 				 fcntl_commands[n].type);
@@ -109,13 +111,20 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 
 /* What each operation makes of the arguments from the third on, a letter each; "." leaves it out. */
 static const char *const futex_forms[] = {
-	[FUTEX_WAIT] = "ut",        [FUTEX_WAKE] = "i",
-	[FUTEX_FD] = "u",           [FUTEX_REQUEUE] = "uua",
-	[FUTEX_CMP_REQUEUE] = "uuau", [FUTEX_WAKE_OP] = "uuax",
-	[FUTEX_LOCK_PI] = ".t",     [FUTEX_UNLOCK_PI] = "",
-	[FUTEX_TRYLOCK_PI] = "",    [FUTEX_WAIT_BITSET] = "ut.b",
-	[FUTEX_WAKE_BITSET] = "u..b", [FUTEX_WAIT_REQUEUE_PI] = "uta",
-	[FUTEX_CMP_REQUEUE_PI] = "uuau", [FUTEX_LOCK_PI2] = ".t",
+	[FUTEX_WAIT] = "ut",
+	[FUTEX_WAKE] = "i",
+	[FUTEX_FD] = "u",
+	[FUTEX_REQUEUE] = "uua",
+	[FUTEX_CMP_REQUEUE] = "uuau",
+	[FUTEX_WAKE_OP] = "uuax",
+	[FUTEX_LOCK_PI] = ".t",
+	[FUTEX_UNLOCK_PI] = "",
+	[FUTEX_TRYLOCK_PI] = "",
+	[FUTEX_WAIT_BITSET] = "ut.b",
+	[FUTEX_WAKE_BITSET] = "u..b",
+	[FUTEX_WAIT_REQUEUE_PI] = "uta",
+	[FUTEX_CMP_REQUEUE_PI] = "uuau",
+	[FUTEX_LOCK_PI2] = ".t",
 };
 
 static const struct argument *choose_futex(const struct call *call, size_t *at,
@@ -124,7 +133,7 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 	const size_t i = *at;
 	static const struct flag_name any[] = { { "FUTEX_BITSET_MATCH_ANY", UINT32_MAX,
 						  UINT64_MAX } };
-	static const struct flag_set bits = { "futex_bits", any, 1 };
+	static const struct flag_set bits = { "futex_bits", any, 1, true };
 	uint32_t command = (uint32_t)call_argument(call, 1) & FUTEX_CMD_MASK;
 	const char *form;
 
@@ -153,7 +162,8 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 
 static const struct {
 	int option;
-	enum argument_kind kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
+	enum argument_kind
+		kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
 } prctl_options[] = {
 	{ PR_SET_NAME, ARG_STRING },       { PR_GET_NAME, ARG_ADDRESS },
 	{ PR_SET_PDEATHSIG, ARG_SIGNAL },  { PR_GET_PDEATHSIG, ARG_ADDRESS },
@@ -209,7 +219,8 @@ static const struct argument *choose_option(const struct call *call, size_t *at,
 	struct call_memory memory;
 
 	if (i == 2)
-		return as_kind(call, i, ARG_ENUM, option_set(call, (int)call_argument(call, 1)), scratch);
+		return as_kind(call, i, ARG_ENUM, option_set(call, (int)call_argument(call, 1)),
+			       scratch);
 	if (i != 3 || !call->has_pieces ||
 	    !call_pieces_find(&call->pieces, i, PART_SELF, &memory) ||
 	    memory.flags & PIECE_UNREADABLE || memory.size != sizeof(uint32_t) ||
@@ -233,7 +244,7 @@ static const struct argument *choose_socket(const struct call *call, size_t *at,
 		{ "NETLINK_KOBJECT_UEVENT", NETLINK_KOBJECT_UEVENT, UINT64_MAX },
 		{ "NETLINK_GENERIC", NETLINK_GENERIC, UINT64_MAX },
 	};
-	static const struct flag_set netlinks = { "netlink", netlink, ARRAY_SIZE(netlink) };
+	static const struct flag_set netlinks = { "netlink", netlink, ARRAY_SIZE(netlink), false };
 	uint64_t family = call_argument(call, 0);
 
 	if (i != 2)
@@ -298,20 +309,13 @@ argument_chooser argument_chooser_find(const char *name)
 		const char *name;
 		argument_chooser choose;
 	} choosers[] = {
-		{ "open", choose_open },
-		{ "openat", choose_open },
-		{ "mq_open", choose_open },
-		{ "mmap", choose_mmap },
-		{ "fcntl", choose_fcntl },
-		{ "fcntl64", choose_fcntl },
-		{ "futex", choose_futex },
-		{ "futex_time64", choose_futex },
-		{ "prctl", choose_prctl },
-		{ "getsockopt", choose_option },
-		{ "setsockopt", choose_option },
-		{ "clone", choose_clone },
-		{ "socket", choose_socket },
-		{ "socketpair", choose_socket },
+		{ "open", choose_open },         { "openat", choose_open },
+		{ "mq_open", choose_open },      { "mmap", choose_mmap },
+		{ "fcntl", choose_fcntl },       { "fcntl64", choose_fcntl },
+		{ "futex", choose_futex },       { "futex_time64", choose_futex },
+		{ "prctl", choose_prctl },       { "getsockopt", choose_option },
+		{ "setsockopt", choose_option }, { "clone", choose_clone },
+		{ "socket", choose_socket },     { "socketpair", choose_socket },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choosers); i++) {

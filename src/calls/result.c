@@ -95,8 +95,7 @@ void result_put(struct call_decoder *decoder, const struct call_record *record,
 	const char *name = call_name(decoder, record, &length);
 
 	for (size_t i = 0; i < ARRAY_SIZE(specials); i++) {
-		if (!strcmp(name, specials[i].name) &&
-		    specials[i].put(decoder, record, style, out))
+		if (!strcmp(name, specials[i].name) && specials[i].put(decoder, record, style, out))
 			return;
 	}
 	if (result->kind == RESULT_FD)

@@ -14,16 +14,6 @@
 
 /* --- where things are --------------------------------------------------------------------------- */
 
-uint64_t memory_word(const unsigned char *bytes, size_t size, bool is_signed)
-{
-	uint64_t word = 0;
-	unsigned int unused = 64 - 8 * (unsigned int)size;
-
-	/* All machines that we know are little-endian. */
-	memcpy(&word, bytes, size);
-	return is_signed ? (uint64_t)((int64_t)(word << unused) >> unused) : word;
-}
-
 static bool is_arm(const struct call *call)
 {
 	return call->record->abi == ABI_ARM64 || call->record->abi == ABI_ARM;
@@ -32,7 +22,7 @@ static bool is_arm(const struct call *call)
 static size_t type_size(const struct call *call, enum member_type type)
 {
 	static const uint8_t sizes[NR_MEMBER_TYPE] = {
-		[TYPE_U8] = 1,  [TYPE_S16] = 2, [TYPE_U16] = 2,   [TYPE_S32] = 4,
+		[TYPE_U8] = 1,  [TYPE_S16] = 2, [TYPE_U16] = 2, [TYPE_S32] = 4,
 		[TYPE_U32] = 4, [TYPE_S64] = 8, [TYPE_U64] = 8, [TYPE_EVENT] = 8,
 	};
 
@@ -75,8 +65,8 @@ static size_t layout_size(const struct call *call, const struct structure *struc
 
 static size_t member_size(const struct call *call, const struct member *member)
 {
-	size_t size = member->inner ? layout_size(call, member->inner)
-				    : type_size(call, member->type);
+	size_t size =
+		member->inner ? layout_size(call, member->inner) : type_size(call, member->type);
 
 	return member->count ? size * member->count : size;
 }

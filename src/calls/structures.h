@@ -23,6 +23,3 @@ void structure_put_ready(const struct call *call, const struct call_memory *memo
 
 /* The address of a socket. */
 void sockaddr_put(struct value_writer *to, const struct call_memory *memory);
-
-/* A number of 1, 2, 4 or 8 bytes, which need not be aligned. */
-uint64_t memory_word(const unsigned char *bytes, size_t size, bool is_signed);

@@ -165,10 +165,11 @@ static void put_group_end(struct value_writer *to)
 	struct text_writer *writer = writer_of(to);
 
 	writer->depth--;
-	line_put_char(writer->out, writer->depth < TEXT_DEPTH &&
-						  writer->levels[writer->depth].kind == GROUP_STRUCT
-					  ? '}'
-					  : ']');
+	line_put_char(writer->out,
+		      writer->depth < TEXT_DEPTH &&
+				      writer->levels[writer->depth].kind == GROUP_STRUCT
+			      ? '}'
+			      : ']');
 }
 
 void text_writer_init(struct text_writer *writer, enum call_style style, struct line *out)

@@ -25,7 +25,7 @@ enum address_state {
 enum group_kind {
 	GROUP_STRUCT, /* each value has a field before it */
 	GROUP_LIST,
-	GROUP_SET, /* a list of words: signals */
+	GROUP_SET,    /* a list of words: signals */
 	GROUP_OTHERS, /* a set of all but them */
 };
 

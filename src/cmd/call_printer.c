@@ -10,7 +10,8 @@
 #include "calls/strace.h"
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
-#include "json/documents.h"
+#include "json/call.h"
+#include "model/label.h"
 
 /* What is known of the thread of a record. */
 struct thread_shown {
@@ -120,11 +121,9 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	struct line *line = &p->line;
 
 	if (p->options->calls.format == CALL_FORMAT_JSON) {
-		line_put_word(line, "{\"tid\": ");
-		line_put_natural(line, record->tid);
-		line_put_word(line, ", \"not_shown\": ");
-		line_put_natural(line, gap->missing);
-		line_put_word(line, "}\n");
+		fprintf(p->output->stream,
+			"{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n", record->pid,
+			record->tid, gap->missing);
 		return;
 	}
 	/* Whoever reads the text of strace knows no other line than this. */
@@ -170,6 +169,29 @@ static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 	return false;
 }
 
+static void print_json(struct call_printer *p, const struct call_record *record,
+		       const struct stack *stack)
+{
+	char *texts[MAX_FRAMES] = { NULL };
+	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
+	struct call_context context = {
+		.real_ns = (int64_t)record->end_ns + p->mono_to_real_ns,
+		.native = LABEL_NATIVE_ABI,
+		.comm = record->comm,
+		.comm_size = sizeof(record->comm),
+		.frames = (const char *const *)texts,
+		.nr_frames = nr,
+		.has_stack = stack,
+	};
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
+	if (!p->err)
+		p->err = report_call_json(p->decoder, record, &context, p->output->stream);
+	for (size_t i = 0; i < nr; i++)
+		free(texts[i]);
+}
+
 static void print_call(struct call_printer *p, const struct call_record *record,
 		       const struct thread_shown *thread)
 {
@@ -178,6 +200,9 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 		table && record->stack_id ? stack_table_find(table, record->stack_id) : NULL;
 
 	switch (p->options->calls.format) {
+	case CALL_FORMAT_JSON:
+		print_json(p, record, stack);
+		return;
 	case CALL_FORMAT_STRACE:
 		strace_put_call(p->decoder, record, p->mono_to_real_ns, &p->line);
 		break;
@@ -195,8 +220,6 @@ static void printer_write(struct call_printer *p)
 {
 	if (p->line.failed && !p->err)
 		p->err = -ENOMEM;
-	if (!p->err && p->line.used)
-		p->err = output_begin(p->output, p->options);
 	if (!p->err && fwrite(p->line.bytes, 1, p->line.used, p->output->stream) != p->line.used)
 		p->err = -(errno ?: EIO);
 	line_clear(&p->line);
@@ -289,6 +312,8 @@ void call_printer_begin(struct call_printer *p)
 {
 	const struct options *o = p->options;
 
+	p->err = output_begin(p->output, o);
+	p->output->begun = true;
 	p->truss.start_ns = clock_mono_ns();
 	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||
 				 collector_live(p->collector) > 1;

@@ -84,6 +84,7 @@ static int look(struct view *view, bool is_last, struct diag *d)
 
 static int view_run(struct view *view, struct diag *d)
 {
+	const struct live_line no_line = { 0 };
 	enum session_event event;
 	int err;
 
@@ -97,7 +98,7 @@ static int view_run(struct view *view, struct diag *d)
 	} while (!err && event != SESSION_OVER && !call_printer_is_full(view->printer));
 	collector_stop(view->session.collector);
 	if (!err && collector_stacks(view->session.collector))
-		err = session_wait_names(&view->session, NAMES_NS, NULL, d);
+		err = session_wait_names(&view->session, NAMES_NS, &no_line, d);
 	return err ?: look(view, true, d);
 }
 

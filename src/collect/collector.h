@@ -168,9 +168,6 @@ int collector_take_sleepers(const struct collector *collector, uint64_t started_
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 
-/* What a thread that is counted is called; "" when it has gone. */
-const char *collector_comm(const struct collector *collector, uint32_t record, uint32_t tid);
-
 /* The stacks that have come so far; NULL without stacks. Borrowed, valid until they are reclaimed. */
 const struct stack_table *collector_stacks(const struct collector *collector);
 

@@ -22,11 +22,11 @@ struct piece_given {
 #define PIECES_GIVEN 8
 
 /* A text with its NUL, a text without it, any object. */
-#define TEXT_AT(i, text)  { i, PART_SELF, 0, text, sizeof(text) }
-#define BYTES_AT(i, text) { i, PART_SELF, 0, text, sizeof(text) - 1 }
-#define THING_AT(i, ...)  { i, PART_SELF, 0, &(__VA_ARGS__), sizeof(__VA_ARGS__) }
+#define TEXT_AT(i, text)    { i, PART_SELF, 0, text, sizeof(text) }
+#define BYTES_AT(i, text)   { i, PART_SELF, 0, text, sizeof(text) - 1 }
+#define THING_AT(i, ...)    { i, PART_SELF, 0, &(__VA_ARGS__), sizeof(__VA_ARGS__) }
 #define PART_AT(i, n, text) { i, n, 0, text, sizeof(text) - 1 }
-#define NONE_AT(i)        { i, PART_SELF, PIECE_UNREADABLE, "", 0 }
+#define NONE_AT(i)          { i, PART_SELF, PIECE_UNREADABLE, "", 0 }
 
 static inline struct call_record *record_of(struct record_made *made)
 {
@@ -94,8 +94,9 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 static inline const char *fixture_fd_name(void *context, const struct call_record *record, int fd,
 					   bool is_made)
 {
-	static const char *const names[] = { [3] = "/srv/a", [4] = "socket:[77]",
-					     [5] = "/a<b>\n\"", [6] = "/gone (deleted)" };
+	static const char *const names[] = {
+		[3] = "/srv/a", [4] = "socket:[77]", [5] = "/a<b>\n\"", [6] = "/gone (deleted)"
+	};
 
 	assert_ptr_equal(context, &fixture_fd_name);
 	assert_int_equal(record->pid, 100);
@@ -182,3 +183,21 @@ static inline void lines_check(struct call_decoder *decoder, enum syscall_abi ab
 	}
 	assert_int_equal(wrong, 0);
 }
+
+#define CWD       ((uint64_t)AT_FDCWD)
+#define ERR(name) (-(int64_t)(name))
+
+/* The same without names of descriptors, natively on x86-64. */
+static inline void lines_check_plain(const struct call_given *given, size_t count)
+{
+	__cleanup(call_decoder_freep) struct call_decoder *decoder =
+		decoder_make(false, NULL, NULL);
+
+	lines_check(decoder, ABI_X86_64, given, count);
+}
+
+#define CHECK(...)                                                 \
+	do {                                                       \
+		const struct call_given given[] = { __VA_ARGS__ }; \
+		lines_check_plain(given, ARRAY_SIZE(given));       \
+	} while (0)
