@@ -345,12 +345,27 @@ static void staged_settle(struct descriptors *d)
 	staged_clear(d);
 }
 
+/* Finds a record's process: another one than before, if the numbers of its first thread begin again. */
+static struct fd_process *process_of(struct descriptors *d, const struct call_record *record)
+{
+	struct fd_process *process = fd_process_use(&d->table, record->pid);
+
+	if (record->tid != record->pid)
+		return process;
+	if (record->number < process->number) {
+		fd_process_drop(&d->table, process);
+		process = fd_process_use(&d->table, record->pid);
+	}
+	process->number = record->number;
+	return process;
+}
+
 void descriptors_follow(struct descriptors *d, const struct call_record *record, bool unseen)
 {
 	struct fd_process *process;
 
 	staged_settle(d);
-	process = fd_process_use(&d->table, record->pid);
+	process = process_of(d, record);
 	process->seen_ns = record->end_ns;
 	process->generation += unseen;
 	d->staged.pid = record->pid;

@@ -644,6 +644,29 @@ PROC_TEST(test_end)
 	assert_named(proc, 1, 3, DESCRIPTOR_USED, NULL, 0);
 }
 
+/* Nobody said that a process had ended; but its numbers begin again, so its pid is another one's. */
+PROC_TEST(test_pid_used_again)
+{
+	struct call call = call_of(proc, 1, "open", 3);
+
+	add_piece(&call, 0, "/a", 2);
+	call.record.number = 7;
+	follow(proc, &call);
+	call = call_of(proc, 1, "read", 0);
+	call.record.number = 8;
+	follow(proc, &call);
+	assert_used(proc, 3, "/a");
+	/* Of another thread of it. */
+	call.record.tid = 5;
+	call.record.number = 1;
+	follow(proc, &call);
+	assert_used(proc, 3, "/a");
+	call.record.tid = 1;
+	call.record.number = 2;
+	follow(proc, &call);
+	assert_used(proc, 3, NULL);
+}
+
 /* --- limits ------------------------------------------------------------------------------------- */
 
 /* Whatever one process opens, it is bounded, and half of the room is for others. */
