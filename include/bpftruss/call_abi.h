@@ -19,7 +19,7 @@ enum fetch_kind {
 	FETCH_STRINGS,  /* an array of addresses of strings, up to a NULL: argv */
 	FETCH_BYTES,    /* unit bytes */
 	FETCH_COUNTED,  /* unit bytes times the argument `length` */
-	FETCH_RETURNED, /* unit bytes times the result */
+	FETCH_RETURNED, /* unit bytes times the result, or the argument `length` if that is less */
 	FETCH_POINTED,  /* as many bytes as the __u32 at the address in the argument `length` says */
 	FETCH_IOVEC,    /* an array of struct iovec, as many as the argument `length` says, and their buffers */
 	FETCH_MSGHDR,   /* a struct msghdr, its address, iovec and buffers */

@@ -54,6 +54,6 @@ void in_flight_fold(struct in_flight *list);
 /* Takes a value over, NULL or not. What is beyond MAX_FLIGHT_FACTS is dropped: no call has more. */
 void flight_add_fact(struct flight *flight, const char *key, char *value);
 
-/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read. */
-#define FLIGHT_ARGUMENTS_MAX 160
+/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read; what finds no room is left out. */
+#define FLIGHT_ARGUMENTS_MAX 640
 void flight_arguments(const struct flight *flight, char *buf, size_t size);

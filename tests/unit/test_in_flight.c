@@ -102,6 +102,16 @@ TEST(test_arguments)
 
 	flight_arguments(&flight, text, sizeof(text));
 	assert_string_equal(text, "-1, 0x7001, 64");
+	flight.thread.nr = syscall_find(ABI_OF_TESTS, "futex");
+	flight.thread.arguments[1] = 128;
+	flight_arguments(&flight, text, sizeof(text));
+	assert_string_equal(text, "0xffffffffffffffff, FUTEX_WAIT_PRIVATE, 64, 0, 0, 0");
+	flight.thread.nr = syscall_find(ABI_OF_TESTS, "openat");
+	flight.thread.arguments[0] = (uint32_t)AT_FDCWD;
+	flight.thread.arguments[2] = O_CREAT | O_RDWR;
+	flight.thread.arguments[3] = 0644;
+	flight_arguments(&flight, text, sizeof(text));
+	assert_string_equal(text, "AT_FDCWD, 0x80, O_RDWR|O_CREAT, 0644");
 	flight.thread.nr = 100000;
 	memset(flight.thread.arguments, 0xff, sizeof(flight.thread.arguments));
 	flight_arguments(&flight, text, sizeof(text));
