@@ -275,7 +275,7 @@ static void exec_settle(struct descriptors *d, struct fd_process *process)
 /* More descriptors are not copied for a child: it asks for the others. */
 #define MAX_COPIES 256
 
-static bool process_sees_our_pids(struct descriptors *d, struct fd_process *process)
+static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
 {
 	if (process->pids == PIDS_NOT_ASKED)
 		process->pids = d->source.sees_our_pids && d->source.sees_our_pids(
@@ -291,7 +291,7 @@ static void child_settle(struct descriptors *d, struct fd_process *parent)
 	struct fd_process *child;
 	uint32_t left = MAX_COPIES;
 
-	if (!process_sees_our_pids(d, parent) || d->staged.child == parent->pid)
+	if (!pids_are_ours(d, parent) || d->staged.child == parent->pid)
 		return;
 	child = fd_process_find(&d->table, d->staged.child);
 	if (child && child->seen_ns > d->staged.child_ns) {
@@ -345,12 +345,27 @@ static void staged_settle(struct descriptors *d)
 	staged_clear(d);
 }
 
+/* Finds a record's process: another one than before, if the numbers of its first thread begin again. */
+static struct fd_process *process_of(struct descriptors *d, const struct call_record *record)
+{
+	struct fd_process *process = fd_process_use(&d->table, record->pid);
+
+	if (record->tid != record->pid)
+		return process;
+	if (record->number < process->number) {
+		fd_process_drop(&d->table, process);
+		process = fd_process_use(&d->table, record->pid);
+	}
+	process->number = record->number;
+	return process;
+}
+
 void descriptors_follow(struct descriptors *d, const struct call_record *record, bool unseen)
 {
 	struct fd_process *process;
 
 	staged_settle(d);
-	process = fd_process_use(&d->table, record->pid);
+	process = process_of(d, record);
 	process->seen_ns = record->end_ns;
 	process->generation += unseen;
 	d->staged.pid = record->pid;

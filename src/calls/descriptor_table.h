@@ -52,6 +52,7 @@ struct fd_process {
 	uint32_t generation; /* grows when what is known may be wrong */
 	size_t name_bytes;
 	uint64_t seen_ns; /* when its last call ended */
+	uint64_t number;  /* of the last call of its first thread */
 	enum pids pids;
 	bool shares; /* its descriptors are also another process's */
 };

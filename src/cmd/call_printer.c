@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include "base/clock.h"
+#include "calls/descriptors.h"
 #include "calls/order.h"
 #include "calls/strace.h"
 #include "calls/truss.h"
@@ -37,6 +38,7 @@ struct call_printer {
 	int64_t mono_to_real_ns;
 	struct thread_shown *threads; /* by the index of their records */
 	size_t nr_threads;
+	bool is_partial; /* calls that were not asked for are not even counted */
 	uint64_t shown;
 	uint64_t passed; /* over: their path does not match, or their number was not asked for */
 	uint64_t unread; /* behind --max-events */
@@ -231,7 +233,7 @@ static void show(void *context, const struct call_record *record, const struct o
 	struct thread_shown *thread = thread_of(p, record);
 
 	descriptors_follow(p->descriptors, record,
-			   gap->missing || gap->left_out || gap->is_unknown);
+			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {
 		p->unread++;
 		return;
@@ -268,12 +270,18 @@ static void printer_configure(struct call_printer *p)
 					   .shows_delta = calls->delta,
 					   .shows_cpu = calls->system_time,
 					   .is_coloured = output_has_color(p->output->stream) };
+	p->is_partial = p->options->output.only || p->options->collector.slower_than_ns;
 	p->mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns();
 }
 
 int call_printer_new(const struct options *o, struct collector *collector, struct output *output,
 		     struct call_printer **ret, struct diag *d)
 {
+	static const struct descriptor_source source = {
+		.read_link = descriptor_link_read,
+		.read_socket = socket_describe,
+		.sees_our_pids = process_sees_our_pids,
+	};
 	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
 	int err;
 
@@ -287,7 +295,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
-	    descriptors_new(&descriptor_links, &p->descriptors) ||
+	    descriptors_new(&source, &p->descriptors) ||
 	    call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
 	*ret = steal_ptr(&p);
@@ -329,7 +337,8 @@ int call_printer_add(struct call_printer *p, const struct call_record *record)
 
 void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
 {
-	order_release(p->order, horizon_ns);
+	/* A record is there a little after its end. */
+	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
 }
 
 void call_printer_show_sleeper(struct call_printer *p, const struct call_record *record)
