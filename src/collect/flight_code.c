@@ -16,8 +16,10 @@
 
 #define FIRST_FILE (FILE_VDSO + 1)
 
-/* So many bytes of code before a program counter, and behind it, are compared. */
-#define COMPARED_BYTES 128
+/* So many bytes of code are compared before a program counter, and behind it; and of the header. */
+#define COMPARED_CODE   128
+#define COMPARED_HEADER 4096
+#define MAX_COMPARED    COMPARED_HEADER
 
 /* One that does not answer is not waited for any longer. */
 #define OPEN_NS  (2 * NS_PER_SEC)
@@ -109,27 +111,52 @@ struct file_question {
 	const struct flight_place *place;
 };
 
-/* Whether the code around a program counter is that of the file. */
-static bool code_is_of_file(const struct flight_place *place, int fd)
+/* Whether a part of a process's memory is what a file has at an offset. */
+static bool memory_is_of_file(uint32_t pid, uint64_t start, size_t bytes, int fd, uint64_t offset)
 {
-	const struct code_mapping *mapping = &place->mapping;
-	uint64_t from = max_u64(mapping->start, place->pc - min_u64(place->pc, COMPARED_BYTES));
-	uint64_t to = min_u64(mapping->end, place->pc + COMPARED_BYTES);
-	char in_file[2 * COMPARED_BYTES], in_memory[2 * COMPARED_BYTES];
-	struct iovec here = { in_memory, to - from };
-	struct iovec there = { (void *)from, to - from };
-	ssize_t got =
-		pread(fd, in_file, to - from, (off_t)(from - mapping->start + mapping->offset));
+	char in_file[MAX_COMPARED], in_memory[MAX_COMPARED];
+	struct iovec here = { in_memory, bytes }, there = { (void *)start, bytes };
+	ssize_t got = pread(fd, in_file, bytes, (off_t)offset);
 
 	/* Behind the end of the file there are zeros. */
 	if (got <= 0)
 		return false;
 	here.iov_len = there.iov_len = (size_t)got;
-	return process_vm_readv((pid_t)place->pid, &here, 1, &there, 1, 0) == got &&
+	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == got &&
 	       !memcmp(in_file, in_memory, (size_t)got);
 }
 
-static bool opened_is_mapped(const struct opened_code *opened, const struct flight_place *place)
+/* Whether the code around a program counter is that of the file. */
+static bool code_is_of_file(const struct flight_place *place, int fd)
+{
+	const struct code_mapping *mapping = &place->mapping;
+	uint64_t from = max_u64(mapping->start, place->pc - min_u64(place->pc, COMPARED_CODE));
+	uint64_t to = min_u64(mapping->end, place->pc + COMPARED_CODE);
+
+	return memory_is_of_file(place->pid, from, to - from, fd,
+				 from - mapping->start + mapping->offset);
+}
+
+/* The header, and mostly the build id and some names, if they are mapped. */
+static bool header_is_of_file(int process, const struct flight_place *place, int fd)
+{
+	FILE *maps __cleanup(fclosep) = process_file(process, "maps");
+	struct code_mapping mapping;
+
+	while (maps && process_maps_next(maps, &mapping, NULL)) {
+		if (mapping.dev == place->mapping.dev && mapping.ino == place->mapping.ino &&
+		    !mapping.offset && !mapping.write)
+			return memory_is_of_file(place->pid, mapping.start, COMPARED_HEADER, fd, 0);
+	}
+	return maps;
+}
+
+/*
+ * On an overlay the file may have been written to since it was mapped: it is another one then, of the same
+ * number.
+ */
+static bool opened_is_mapped(const struct opened_code *opened, int process,
+			     const struct flight_place *place)
 {
 	int fd __cleanup(closep) = -1;
 	struct stat status;
@@ -138,7 +165,7 @@ static bool opened_is_mapped(const struct opened_code *opened, const struct flig
 	    opened->key.ino != place->mapping.ino)
 		return false;
 	fd = regular_file_reopen(opened->fd, UINT64_MAX, &status);
-	return fd >= 0 && code_is_of_file(place, fd);
+	return fd >= 0 && code_is_of_file(place, fd) && header_is_of_file(process, place, fd);
 }
 
 static int open_run(void *closure, struct copy_answer *ret)
@@ -150,7 +177,7 @@ static int open_run(void *closure, struct copy_answer *ret)
 	int err = mapped_file_open(&question->code->identity, process, place->mapping.start,
 				   place->mapping.end, &opened);
 
-	if (!err && !opened_is_mapped(&opened, place))
+	if (!err && !opened_is_mapped(&opened, process, place))
 		err = -ESTALE;
 	if (!err)
 		opened_code_pack(&opened, ret);

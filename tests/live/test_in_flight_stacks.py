@@ -14,6 +14,7 @@ import pytest
 from harness import IS_X86, Live, Process, run, slurp, until
 from stacks import (BUILDS, FIXTURES, MODES, Wait, copy, fixture, stack_differences, stack_text,
                     symbols, symbols_outside_libc)  # fmt: skip
+from test_stack_users import folder_for_all, mount_overlay, mount_tmpfs, replace_contents
 
 pytestmark = pytest.mark.skipif(not IS_X86, reason="stacks of sleeping threads: x86-64 only")
 
@@ -270,3 +271,33 @@ def test_names_are_those_of_what_is_mapped(live, tmp_path, gone):
     names = symbols_outside_libc(item["user_stack"])
     assert names[:5] == ["wait_here", "three", "two", "one", "main"]
     assert {frame["module"] for frame in item["user_stack"]["frames"]} == {"libc.so.6", "program"}
+
+
+# Waits below a function of a library that calls what it is told to.
+BELOW = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+print(flush=True)
+ctypes.CDLL(sys.argv[1]).alpha_one(libc.pause, 0)
+"""
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["as it was", "written to"])
+def test_a_file_of_an_overlay_that_was_written_to_names_nothing(written):
+    """It has its number still, but the process has what was there before, under other names."""
+    with folder_for_all() as top:
+        mount_tmpfs(top)
+        path = os.path.join(mount_overlay(top), "victim.so")
+        argv = [sys.executable, "-c", BELOW, path]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as python:
+            try:
+                python.stdout.readline()
+                until(lambda: slurp("/proc/%d/syscall" % python.pid).startswith(b"34 "), "it waits")
+                if written:
+                    replace_contents(path, fixture("beta.so"))
+                (item,) = told(python.pid)[python.pid]
+            finally:
+                python.kill()
+    frame = item["user_stack"]["frames"][1]
+    assert frame["module"] == "victim.so"
+    assert frame["symbol"] == (None if written else "alpha_one"), stack_text(item["user_stack"])
