@@ -20,6 +20,7 @@ void top_done(struct top *top)
 	free(top->calls);
 	free(top->shown);
 	free(top->depths);
+	free(top->parents);
 	sparks_done(&top->sparks);
 	host_done(&top->host);
 }
@@ -196,6 +197,8 @@ int top_update(struct top *top, struct rates *rates)
 	rates_free(top->rates);
 	top->rates = rates;
 	top->nr_shown = 0;
+	free(top->parents);
+	top->parents = NULL;
 	if (rates->by != top->by)
 		err = rates_group(rates, top->by);
 	if (!err)

@@ -37,6 +37,11 @@ enum top_prompt {
 
 #define TOP_TEXT_MAX 64
 
+/* Who started a process, as /proc says. */
+struct lineage {
+	uint32_t pid, parent; /* parent 0: unknown */
+};
+
 /* Where a table stands: the chosen line, the first one on the screen, and its order. */
 struct top_place {
 	size_t cursor, first;
@@ -60,6 +65,9 @@ struct top {
 	size_t nr_shown;
 	unsigned char
 		*depths; /* owned: of each line of the rates, in the tree; NULL: there is none */
+	struct lineage
+		*parents; /* owned: of the processes, by pid; NULL: not read since they came */
+	size_t nr_parents;
 	struct sparks sparks; /* calls per second of the last intervals */
 	struct host host;
 

@@ -270,6 +270,69 @@ TOP_TEST(test_reverse_and_threads, 80, 24)
 	pressed(top, "H", by, RATE_BY_PID);
 }
 
+/* A process whose first parent, given here, ends when asked to; then it has another one. */
+static pid_t orphan_start(pid_t *ret_parent)
+{
+	pid_t child = 0;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	*ret_parent = fork();
+	assert_true(*ret_parent >= 0);
+	if (*ret_parent == 0) {
+		child = fork();
+		if (child > 0 && write(fds[1], &child, sizeof(child)) != sizeof(child))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(fds[0], &child, sizeof(child)), sizeof(child));
+	close(fds[0]);
+	close(fds[1]);
+	return child;
+}
+
+static struct rates *rates_of_two(pid_t one, pid_t other)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+	struct rates *rates;
+
+	take_process(after, (uint32_t)one, "parent", 6, 1, 0);
+	take_process(after, (uint32_t)other, "child", 5, 1, 0);
+	earlier = reading(before, 0);
+	later = reading(after, 2 * SEC);
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	return rates;
+}
+
+/* How deep a process stands in the tree. */
+static int depth_of(const struct top *top, pid_t pid)
+{
+	for (size_t i = 0; i < top->rates->nr_lines; i++) {
+		if (top->rates->lines[i].pid == (uint32_t)pid)
+			return top->depths[i];
+	}
+	return -1;
+}
+
+TOP_TEST(test_tree_reads_parents_once_an_interval, 80, 24)
+{
+	pid_t parent, child = orphan_start(&parent);
+
+	assert_int_equal(top_update(top, rates_of_two(parent, child)), 0);
+	press(top, "t");
+	assert_all(depth_of(top, parent) == 0, depth_of(top, child) == 1);
+	kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	/* Keys arrange the tree anew, also with fewer lines, and ask nobody. */
+	press(top, "IR/childXtt");
+	assert_int_equal(depth_of(top, child), 1);
+	assert_int_equal(top_update(top, rates_of_two(parent, child)), 0);
+	assert_int_equal(depth_of(top, child), 0);
+	kill(child, SIGKILL);
+}
+
 static void bar_check(struct microstates states, const char *expected)
 {
 	char text[32];
