@@ -124,6 +124,10 @@ bool top_is_roomy(const struct top *top);
 /* How many lines there are for CPUs, and how many CPUs each has; 0 where there is no room. */
 int top_cpu_lines(const struct top *top, unsigned int *ret_per_line);
 
+/* Whether there is such a pane now, and which one is shown. */
+bool top_has_pane(const struct top *top, enum top_pane pane);
+enum top_pane top_pane_shown(const struct top *top);
+
 /* Lines of the pane below the list, with its title; 0: it is not shown. */
 int top_pane_lines(const struct top *top);
 

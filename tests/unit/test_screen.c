@@ -222,6 +222,35 @@ TEST(test_states)
 	assert_int_equal(top.by, RATE_BY_CONTAINER);
 }
 
+static void title_check(const struct top *top, size_t index, const char *expected)
+{
+	char title[TOP_TEXT_MAX];
+
+	columns_title(top->rates, top_line(top, index), title, sizeof(title));
+	assert_string_equal(title, expected);
+}
+
+TOP_TEST(test_titles, 80, 24)
+{
+	pressed(top, "g", by, RATE_BY_COMM);
+	title_check(top, 0, "processes named nginx");
+	pressed(top, "gg", by, RATE_BY_USER);
+	title_check(top, 0, "user www-data");
+	pressed(top, "g", by, RATE_BY_CONTAINER);
+	title_check(top, 0, "processes in no container");
+}
+
+/* A call has no calls: of it errors are shown first. */
+TOP_TEST(test_panes_of_a_call, 100, 36)
+{
+	assert_int_equal(top_pane_shown(top), PANE_CALLS);
+	pressed(top, "ggggg", by, RATE_BY_SYSCALL);
+	assert_int_equal(top_pane_shown(top), PANE_ERRORS);
+	pressed(top, "\t", pane, PANE_DURATIONS);
+	pressed(top, "\t\t", pane, PANE_ERRORS);
+	pressed(top, "\t\tg\t", pane, PANE_CALLS);
+}
+
 TOP_TEST(test_panes, 100, 36)
 {
 	check(top, "top_pane_calls");
