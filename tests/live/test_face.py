@@ -121,7 +121,7 @@ REFUSED = [
     (["-c", "-p", "1", "--json", "--csv"], "one format"),
     (["-c", "-p", "1", "--by", "arg0,arg1"], "split by one"),
     (["-c", "-p", "1", "--sort", "pid"], "add --by pid"),
-    (["snapshot", "--by", "tid"], "bpftruss -c counts by these"),
+    (["snapshot", "--by", "tid"], "use bpftruss -c"),
     (["snapshot", "--since", "tomorrow-ish"], "neither a span such as 10m, nor a time"),
     (["history", "--by", "pid"], "not by pid"),
     (["report"], "give one file"),
