@@ -525,6 +525,9 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 
 /* --- help and completion ---------------------------------------------------------------------- */
 
+/* So wide are options in --help. */
+#define HELP_COLUMN 27
+
 static void option_print(const struct option_def *def)
 {
 	const char *line = def->help, *arg = option_argument(def);
@@ -533,8 +536,12 @@ static void option_print(const struct option_def *def)
 	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
 		 def->letter ? ',' : ' ', def->name,
 		 option_wants(def) == required_argument ? " " : "", arg ?: "");
+	if (strlen(left) > HELP_COLUMN) {
+		printf("  %s\n", left);
+		left[0] = 0;
+	}
 	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
-		printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
+		printf("  %-*s %.*s\n", HELP_COLUMN, left, (int)strcspn(line, "\n"), line);
 		line += strcspn(line, "\n");
 		left[0] = 0;
 	}

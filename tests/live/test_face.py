@@ -145,6 +145,11 @@ def test_help_of_a_verb_is_its_help(verb):
     assert run("help", *words).stdout == run(*words, "--help").stdout != ""
 
 
+@pytest.mark.parametrize("word", ["-c", "count"])
+def test_help_of_counting_is_found_by_its_option_and_by_its_page(word):
+    assert run("help", word).stdout == run("--help").stdout != ""
+
+
 def test_a_name_of_the_c_library_is_explained_once_and_counts_what_it_calls(busy):
     result = run("-c", "-t", "open,stat", "-i", "0.1", "-N", "2", "-p", busy)
     assert len(re.findall(r"open means .*openat", result.stderr)) == 1, result.stderr
