@@ -347,7 +347,8 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 			fprintf(out, " and %zu more", count - CHANGES_NAMED);
 		if (count)
 			fprintf(out,
-				": changed %s while counted; all calls stand under the last one\n",
+				": changed %s while counted; all its calls are listed under the "
+				"last one\n",
 				changes[i].what);
 	}
 }
