@@ -90,29 +90,42 @@ static int compare_nodes(const void *a, const void *b)
 	return compare_u64(((const struct node *)a)->pid, ((const struct node *)b)->pid);
 }
 
-/* Lists the children of each line, in the order of the lines. */
+/* Hangs a line below its parent, in front of what hangs there already; who has none is a root. */
+static void hang_line(const struct top *top, struct tree *tree, size_t i, size_t nr_nodes)
+{
+	struct node key = { line_parent(top, &top->rates->lines[top->shown[i]]), 0 };
+	const struct node *found = NULL;
+	size_t parent = top->nr_shown;
+
+	if (key.pid && nr_nodes)
+		found = bsearch(&key, tree->nodes, nr_nodes, sizeof(key), compare_nodes);
+	if (found && found->index != i)
+		parent = found->index;
+	tree->sibling[i] = tree->first[parent];
+	tree->first[parent] = i;
+}
+
+/*
+ * Lists the children of each line, in the order of the lines. Nobody knows the parents of what has ended: these
+ * lines come last.
+ */
 static void find_children(const struct top *top, struct tree *tree)
 {
+	const struct rate *lines = top->rates->lines;
 	size_t count = 0, all = top->nr_shown;
 
-	for (size_t i = 0; i < all; i++) {
+	for (size_t i = 0; i <= all; i++)
 		tree->first[i] = NO_LINE;
-		if (top->rates->lines[top->shown[i]].pid)
-			tree->nodes[count++] =
-				(struct node){ top->rates->lines[top->shown[i]].pid, i };
+	for (size_t i = 0; i < all; i++) {
+		if (lines[top->shown[i]].pid)
+			tree->nodes[count++] = (struct node){ lines[top->shown[i]].pid, i };
 	}
-	tree->first[all] = NO_LINE;
 	qsort(tree->nodes, count, sizeof(*tree->nodes), compare_nodes);
-	for (size_t i = all; i-- > 0;) {
-		const struct rate *line = &top->rates->lines[top->shown[i]];
-		struct node key = { line_parent(top, line), 0 };
-		const struct node *found = key.pid && count ? bsearch(&key, tree->nodes, count,
-								      sizeof(key), compare_nodes)
-							    : NULL;
-		size_t parent = found && found->index != i ? found->index : all;
-
-		tree->sibling[i] = tree->first[parent];
-		tree->first[parent] = i;
+	for (int is_alive = 0; is_alive < 2; is_alive++) {
+		for (size_t i = all; i-- > 0;) {
+			if ((lines[top->shown[i]].threads != 0) == is_alive)
+				hang_line(top, tree, i, count);
+		}
 	}
 }
 

@@ -362,6 +362,26 @@ TOP_TEST(test_tree_reads_parents_once_an_interval, 80, 24)
 	kill(child, SIGKILL);
 }
 
+/* Whose parent nobody knows stands below the tree, however much it did. */
+TOP_TEST(test_tree_has_ended_processes_last, 80, 24)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+	struct rates *rates;
+
+	take_process(after, 4194300, "ended", 5, 0, 0);
+	take_row(after, 4194300, "read", 1000, USEC, 0, 0);
+	take_process(after, 4194301, "lives", 5, 1, 0);
+	take_row(after, 4194301, "read", 1, USEC, 0, 0);
+	earlier = reading(before, 0);
+	later = reading(after, 2 * SEC);
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	assert_int_equal(top_update(top, rates), 0);
+	assert_int_equal(top_line(top, 0)->pid, 4194300);
+	press(top, "t");
+	assert_all(top_line(top, 0)->pid == 4194301, top_line(top, 1)->pid == 4194300);
+}
+
 static void bar_check(struct microstates states, const char *expected)
 {
 	char text[32];
