@@ -476,6 +476,16 @@ void columns_sort_calls(struct rate *calls, size_t count, const struct top_place
 	qsort_r(calls, count, sizeof(*calls), compare_calls, (void *)place);
 }
 
+/* Names in a tree are indented: they have so much more room. */
+#define TREE_ROOM 8
+
+static int column_width(const struct top *top, const struct top_column *column)
+{
+	bool is_indented = top->depths && !top->opened && column->write == write_name;
+
+	return column->width + (is_indented ? TREE_ROOM : 0);
+}
+
 /* The highest rank up to which all columns fit. */
 static int columns_fit(const struct top *top)
 {
@@ -486,7 +496,7 @@ static int columns_fit(const struct top *top)
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 			if (column_is_in(&columns[i], top) && columns[i].rank <= limit)
-				width += columns[i].width + 1;
+				width += column_width(top, &columns[i]) + 1;
 		}
 		if (width > top->width)
 			break;
@@ -523,8 +533,8 @@ size_t columns_place(const struct top *top, struct column_place places[MAX_COLUM
 
 		if (!column_is_in(column, top) || column->rank > limit)
 			continue;
-		places[count++] = (struct column_place){ column, x, column->width };
-		x += column->width + 1;
+		places[count] = (struct column_place){ column, x, column_width(top, column) };
+		x += places[count++].width + 1;
 	}
 	columns_grow(places, count, top->width - (x - 1));
 	return count;

@@ -348,10 +348,19 @@ static int depth_of(const struct top *top, pid_t pid)
 TOP_TEST(test_tree_reads_parents_once_an_interval, 80, 24)
 {
 	pid_t parent, child = orphan_start(&parent);
+	struct column_place places[MAX_COLUMNS];
 
 	assert_int_equal(top_update(top, rates_of_two(parent, child)), 0);
 	press(top, "t");
 	assert_all(depth_of(top, parent) == 0, depth_of(top, child) == 1);
+	/* Names keep their whole width behind the branches. */
+	assert_true(columns_place(top, places) > 4);
+	assert_string_equal(places[1].column->head, "COMM");
+	assert_int_equal(places[1].width, 15 + 8);
+	press(top, "t");
+	assert_true(columns_place(top, places) > 4);
+	assert_int_equal(places[1].width, 15);
+	press(top, "t");
 	kill(parent, SIGKILL);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
 	/* Keys arrange the tree anew, also with fewer lines, and ask nobody. */
