@@ -113,6 +113,9 @@ static int help(const char *name, struct diag *d)
 	const struct verb *verb = name ? verb_find(name) : &count_verb;
 	struct nearest near;
 
+	/* Its manual page is bpftruss-count(8). */
+	if (name && (!strcmp(name, "-c") || !strcmp(name, "count")))
+		verb = &count_verb;
 	if (verb)
 		return print_help(verb);
 	near = nearest_to(name);
@@ -128,7 +131,7 @@ static int help(const char *name, struct diag *d)
 /* Says once what a name of the C library is taken for. */
 static void explain_calls(const struct options *o)
 {
-	char text[200];
+	char text[800];
 
 	if (syscall_set_explain(o->output.only, LABEL_NATIVE_ABI, text, sizeof(text)))
 		fprintf(stderr, "bpftruss: -t: %s; =%.*s is that call alone\n", text,

@@ -390,8 +390,8 @@ void code_files_learn(struct code_files *files, const struct pending_event *mapp
 	file_ask(file, &place);
 }
 
-/* Our signals are blocked and taken by the event loop, to which this gives way. */
-static bool is_told_to_end(void)
+/* They are taken by the event loop, to which this gives way. */
+bool user_wants_end(void)
 {
 	sigset_t pending;
 
@@ -411,7 +411,7 @@ void code_files_wait(struct code_files *files, uint64_t until_ns)
 	struct errands *errands = files->errands;
 	struct pollfd all = { .fd = errands_fd(errands), .events = POLLIN };
 
-	while (clock_mono_ns() < until_ns && !is_told_to_end()) {
+	while (clock_mono_ns() < until_ns && !user_wants_end()) {
 		errands_run(errands);
 		if (code_files_are_learned(files))
 			return;

@@ -175,7 +175,7 @@ static int load_failed(int err, struct diag *d)
 				"--max-errnos");
 	return diag_set(d, DIAG_UNSUPPORTED, -err,
 			"the kernel refuses the BPF programs: %s; 'bpftruss doctor' tells what is "
-			"missing, -v shows the kernel's words",
+			"missing, -v shows the kernel's message",
 			strerror(-err));
 }
 

@@ -137,7 +137,7 @@ static void check_task_storage(struct finding *f)
 	/* Else an unknown type of map, or a helper that is not for such programs. */
 	if (err != -EINVAL && err != -EACCES) {
 		feature_set(f, FINDING_PROBLEM, "cannot be probed: %s", strerror(-err));
-		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
+		feature_remedy(f, "-v shows the kernel's message; a security module or a limit may "
 				  "forbid bpf(2)");
 		return;
 	}
@@ -156,7 +156,7 @@ static void check_attach(struct finding *f)
 		return;
 	}
 	feature_set(f, FINDING_PROBLEM, "refused: %s", strerror(-err));
-	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
+	feature_remedy(f, "-v shows the kernel's message; a security module may forbid bpf(2)");
 }
 
 bool features_let_calls_sleep(void)
