@@ -24,7 +24,7 @@ static void put_long(const struct call *call, const struct argument *argument, s
 
 	(void)argument;
 	call->to->ops->number(call->to,
-			      abi_has_32_bits(call->record->abi) ? (int32_t)value : (int64_t)value);
+			      abi_has_32_bits(call->abi) ? (int32_t)value : (int64_t)value);
 }
 
 static void put_size(const struct call *call, const struct argument *argument, size_t i)

@@ -16,7 +16,7 @@
 
 static bool is_arm(const struct call *call)
 {
-	return call->record->abi == ABI_ARM64 || call->record->abi == ABI_ARM;
+	return call->abi == ABI_ARM64 || call->abi == ABI_ARM;
 }
 
 static size_t type_size(const struct call *call, enum member_type type)
@@ -430,7 +430,7 @@ bool structure_put(const struct call *call, const struct argument *argument, siz
 			return true;
 		}
 	}
-	structure = structure_find(argument->type, call->record->abi);
+	structure = structure_find(argument->type, call->abi);
 	/* An element of which nothing is there is no better than its address. */
 	if (!structure || memory->size < member_size(call, structure->members))
 		return false;
@@ -440,7 +440,7 @@ bool structure_put(const struct call *call, const struct argument *argument, siz
 
 void structure_put_ready(const struct call *call, const struct call_memory *memory)
 {
-	const struct structure *structure = structure_find("pollfd", call->record->abi);
+	const struct structure *structure = structure_find("pollfd", call->abi);
 	size_t size = layout_size(call, structure);
 	struct value_writer *to = call->to;
 
