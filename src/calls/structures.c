@@ -92,6 +92,7 @@ struct walk {
 	uint64_t mode;   /* of the file that it is about */
 	bool has_events; /* of a pollfd: there is a descriptor */
 	bool has_more;   /* something is not shown */
+	bool is_whole;   /* it is as long as the program says */
 };
 
 static bool is_device(uint64_t mode)
@@ -156,6 +157,16 @@ static void put_event(struct value_writer *to, uint64_t value)
 	to->ops->group_end(to);
 }
 
+static void put_errno(struct value_writer *to, int err)
+{
+	const char *name = err ? errno_name(err) : NULL;
+
+	if (name)
+		to->ops->symbol(to, name, strlen(name), (uint64_t)err);
+	else
+		to->ops->number(to, err);
+}
+
 /* The forms that are more than one call. */
 static void put_special(struct walk *walk, const struct member *member, uint64_t value, size_t size)
 {
@@ -178,6 +189,9 @@ static void put_special(struct walk *walk, const struct member *member, uint64_t
 		break;
 	case FORM_SIGNAL:
 		value ? set_put_signal(to, value) : to->ops->natural(to, 0);
+		break;
+	case FORM_ERRNO:
+		put_errno(to, (int)value);
 		break;
 	case FORM_HEX:
 		value ? to->ops->hex(to, value) : to->ops->natural(to, 0);
@@ -274,7 +288,7 @@ static void put_members(struct walk *walk, const struct structure *structure,
 
 		at = round_up(at, member_align(walk->call, member));
 		if (at > size || size - at < length) {
-			walk->has_more = true;
+			walk->has_more = !walk->is_whole;
 			break;
 		}
 		if (member_is_shown(walk, member, member_peek(walk->call, member, bytes + at))) {
@@ -292,9 +306,9 @@ static void put_members(struct walk *walk, const struct structure *structure,
 /* --- elements ----------------------------------------------------------------------------------- */
 
 static void put_element(const struct call *call, const struct structure *structure,
-			const unsigned char *bytes, size_t size)
+			const unsigned char *bytes, size_t size, bool is_whole)
 {
-	struct walk walk = { .call = call, .to = call->to };
+	struct walk walk = { .call = call, .to = call->to, .is_whole = is_whole };
 
 	if (structure->is_scalar)
 		put_member(&walk, structure->members, bytes);
@@ -315,12 +329,13 @@ static void put_elements(const struct call *call, const struct argument *argumen
 	if (count == SIZE_MAX)
 		count = in_memory;
 	if (!is_list) {
-		put_element(call, structure, memory->bytes, memory->size);
+		put_element(call, structure, memory->bytes, memory->size,
+			    structure->is_single && memory->size >= call_length(call, argument));
 		return;
 	}
 	call->to->ops->group(call->to, GROUP_LIST);
 	for (size_t n = 0; n < count && n < in_memory; n++)
-		put_element(call, structure, memory->bytes + n * size, size);
+		put_element(call, structure, memory->bytes + n * size, size, false);
 	if (count > in_memory)
 		call->to->ops->more(call->to);
 	call->to->ops->group_end(call->to);
@@ -418,6 +433,11 @@ static const struct {
 	{ "cpu_set", put_cpu_set },
 };
 
+bool structure_is_known(const struct call *call, const char *type)
+{
+	return structure_find(type, call->abi) != NULL;
+}
+
 bool structure_put(const struct call *call, const struct argument *argument, size_t i,
 		   const struct call_memory *memory)
 {
@@ -474,7 +494,7 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 	if (!call_take_memory(call, argument, i, PART_BUFFERS + (unsigned int)n, base, &memory))
 		return;
 	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      memory.flags & PIECE_CUT || memory.size < length);
+			      memory.size < length);
 }
 
 void structure_put_iovec(const struct call *call, const struct argument *argument, size_t i,
