@@ -305,11 +305,33 @@ static void put_members(struct walk *walk, const struct structure *structure,
 
 /* --- elements ----------------------------------------------------------------------------------- */
 
+/* What stands instead of a time; as nanoseconds it is out of range. */
+static bool put_time_word(const struct call *call, const struct structure *structure,
+			  const unsigned char *bytes)
+{
+	const struct member *last = &structure->members[structure->count - 1];
+	const char *name;
+	size_t size;
+	uint64_t ns;
+
+	if (strcmp(last->name ?: "", "tv_nsec") != 0)
+		return false;
+	size = type_size(call, last->type);
+	ns = memory_word(bytes + size, size, false);
+	if (ns != UTIME_NOW && ns != UTIME_OMIT)
+		return false;
+	name = ns == UTIME_NOW ? "UTIME_NOW" : "UTIME_OMIT";
+	call->to->ops->symbol(call->to, name, strlen(name), ns);
+	return true;
+}
+
 static void put_element(const struct call *call, const struct structure *structure,
 			const unsigned char *bytes, size_t size, bool is_whole)
 {
 	struct walk walk = { .call = call, .to = call->to, .is_whole = is_whole };
 
+	if (size >= layout_size(call, structure) && put_time_word(call, structure, bytes))
+		return;
 	if (structure->is_scalar)
 		put_member(&walk, structure->members, bytes);
 	else
