@@ -40,6 +40,7 @@ struct call {
 	const struct call_record *record;
 	const struct call_shape *shape;
 	struct value_writer *to;
+	enum syscall_abi abi; /* one that exists */
 	enum layout layout;
 	bool has_failed, has_pieces;
 	struct call_pieces pieces; /* if it has any */

@@ -24,7 +24,7 @@ static void put_long(const struct call *call, const struct argument *argument, s
 
 	(void)argument;
 	call->to->ops->number(call->to,
-			      abi_has_32_bits(call->record->abi) ? (int32_t)value : (int64_t)value);
+			      abi_has_32_bits(call->abi) ? (int32_t)value : (int64_t)value);
 }
 
 static void put_size(const struct call *call, const struct argument *argument, size_t i)
@@ -113,9 +113,9 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 	}
 	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
 		return;
+	/* More may have been read than is valid. */
 	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      memory.flags & PIECE_CUT ||
-				      (length != SIZE_MAX && memory.size < length));
+			      length == SIZE_MAX ? memory.flags & PIECE_CUT : memory.size < length);
 }
 
 static void put_iovec(const struct call *call, const struct argument *argument, size_t i)
@@ -146,7 +146,7 @@ static void put_struct(const struct call *call, const struct argument *argument,
 
 	/* Nothing was to be read. */
 	if (address && argument->length_kind == LENGTH_RESULT && !call->has_failed &&
-	    !call_length(call, argument)) {
+	    !call_length(call, argument) && structure_is_known(call, argument->type)) {
 		call->to->ops->group(call->to, GROUP_LIST);
 		call->to->ops->group_end(call->to);
 		return;

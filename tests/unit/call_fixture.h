@@ -4,6 +4,7 @@
 
 #include "calls/strace.h"
 #include "calls/truss.h"
+#include "json/call.h"
 #include "syscalls/names.h"
 #include "test.h"
 
@@ -158,6 +159,21 @@ static inline char *strace_line(struct call_decoder *decoder, const struct call_
 	end = strstr(text, behind);
 	if (end)
 		*end = 0;
+	return text;
+}
+
+static const struct call_context json_context = {
+	.real_ns = 1732459000123456789, .native = ABI_X86_64, .comm = "w\"\x1b", .comm_size = 16
+};
+
+static inline char *json_line(struct call_decoder *decoder, const struct call_record *record)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_call_json(decoder, record, &json_context, out), 0);
+	assert_int_equal(fclose(out), 0);
 	return text;
 }
 
