@@ -66,7 +66,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	snapshot->end_ns = c->stop_ns ? c->stop_real_ns : clock_real_ns();
 	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
 	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
-	snapshot->has_runq = c->has_runq;
+	snapshot->has_runq = c->kernel.has_runq;
 	snapshot->slower_than_ns = c->skel->rodata->slower_than_ns;
 	snapshot->user_includes_calls = c->skel->rodata->some_calls;
 	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
