@@ -158,7 +158,10 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));
-	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
+	if (c->stacks) {
+		snapshot->stacks = call_stacks_table(c->stacks);
+		names_were_read(call_stacks_names(c->stacks));
+	}
 	/* A target may have changed its name since it was chosen; a command always has. */
 	for (size_t i = 0; i < snapshot->nr_targets; i++) {
 		for (size_t j = 0; j < snapshot->nr_processes; j++) {
