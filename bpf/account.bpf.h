@@ -390,30 +390,32 @@ static __always_inline u64 time_since(u64 now, u64 start)
 
 /* Adds a call that has ended to its slot. */
 static __always_inline int call_book(struct task_record *record, struct call *call, s64 result,
-				     const struct call_times *times)
+				     u64 wall, u64 off, u64 runq)
 {
-	struct call_times taken = *times;
 	struct call_slot *slot = slot_find(record, call);
 
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
-	if (!slot_count_time(slot, taken.wall_ns, taken.off_ns, taken.runq_ns))
-		taken = (struct call_times){};
+	if (!slot_count_time(slot, wall, off, runq))
+		wall = off = runq = 0;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
-		slot_count_stack(slot, record, call, &taken, result_is_failure(result));
+		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
+				 result_is_failure(result));
 	stores_order();
 	slot->settled = slot->calls;
 	return 0;
 }
 
-/* Does the same where one function call more costs little. */
+/* Does the same for the verifier to look at once, where one more function call costs little. */
 LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call, s64 result,
 				  const struct call_times *times)
 {
-	return record && call && times ? call_book(record, call, result, times) : 0;
+	if (!record || !call || !times)
+		return 0;
+	return call_book(record, call, result, times->wall_ns, times->off_ns, times->runq_ns);
 }
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
@@ -446,10 +448,10 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	if (stacks || !regs)
-		call_book_once(record, &call, result, &(struct call_times){ wall, off, runq });
+	if (regs)
+		call_book(record, &call, result, wall, off, runq);
 	else
-		call_book(record, &call, result, &(struct call_times){ wall, off, runq });
+		call_book_once(record, &call, result, &(struct call_times){ wall, off, runq });
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */
