@@ -61,12 +61,21 @@ static bool names_have_come(struct view *view, uint64_t now_ns)
 	return true;
 }
 
+/* Takes what has ended so far, and then the stacks of it, which came before. */
+static int take_all(struct view *view, uint64_t horizon_ns)
+{
+	struct collector *collector = view->session.collector;
+	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+
+	return err || !collector_stacks(collector) ? err : collector_reclaim(collector);
+}
+
 /* Takes what has ended so far, and shows it. */
 static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+	int err = take_all(view, horizon_ns);
 
 	if (err)
 		return err == -ENOMEM ? diag_oom(d)
