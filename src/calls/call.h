@@ -34,8 +34,8 @@ struct call_shape {
 };
 
 struct call {
-	const char *(*fd_name)(void *context, const struct call_record *record, int fd,
-			       bool is_made);
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
 	void *context;
 	const struct call_record *record;
 	const struct call_shape *shape;

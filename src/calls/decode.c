@@ -86,12 +86,13 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 	return decoder->sets[set];
 }
 
-const char *call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
-			 int fd, bool is_made)
+struct fd_text call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
+			    int fd, bool is_made)
 {
 	const struct decode_options *options = &decoder->options;
 
-	return options->fd_name ? options->fd_name(options->context, record, fd, is_made) : NULL;
+	return options->fd_name ? options->fd_name(options->context, record, fd, is_made)
+				: (struct fd_text){ .text = NULL };
 }
 
 /* --- the whole ---------------------------------------------------------------------------------- */

@@ -48,21 +48,21 @@ struct call_printer {
 
 /* --- names ---------------------------------------------------------------------------------------- */
 
-static const char *fd_name(void *context, const struct call_record *record, int fd, bool is_made)
+static struct fd_text fd_name(void *context, const struct call_record *record, int fd, bool is_made)
 {
 	struct call_printer *p = context;
 	struct descriptor_name name;
 
 	/* Everybody knows what AT_FDCWD is; strace names it nevertheless. */
 	if (fd == AT_FDCWD && p->options->calls.format == CALL_FORMAT_TRUSS)
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	if (!descriptors_name(p->descriptors, record->pid, fd,
 			      is_made ? DESCRIPTOR_MADE : DESCRIPTOR_USED, &name) ||
 	    name.length >= sizeof(p->fd_name))
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	memcpy(p->fd_name, name.text, name.length);
 	p->fd_name[name.length] = 0;
-	return p->fd_name;
+	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
 }
 
 static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)

@@ -50,7 +50,7 @@ static void calls_complete(struct options *o)
 	calls->view = (struct call_view){
 		.plan = { .path_bytes = bytes ?: DEFAULT_PATHS,
 			  .data_bytes = bytes ?: DEFAULT_DATA,
-			  .structs = calls->structs,
+			  .structs = calls->structs || calls->format != CALL_FORMAT_TRUSS,
 			  .environment = calls->environment },
 		.conditions = calls->conditions,
 	};
