@@ -87,8 +87,7 @@ int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
 	if (!task_may_count(task) || !counting())
 		return 0;
 	record = current_record(task, &index, &ref);
-	open = record && record->flags == RECORD_CALL_OPEN &&
-			       call_is_shown(record->abi, record->nr)
+	open = record && record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr)
 		       ? open_call_at(index)
 		       : NULL;
 	if (!open || !open->failed)

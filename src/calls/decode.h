@@ -42,8 +42,8 @@ void call_decode(struct call_decoder *decoder, const struct call_record *record,
 struct call_result {
 	enum result_kind kind;
 	bool has_returned;
-	int err;             /* positive; 0: it has not failed */
-	int64_t value;       /* without the sign of an address */
+	int err;                /* positive; 0: it has not failed */
+	int64_t value;          /* without the sign of an address */
 	struct fd_text fd_name; /* of a result that is a descriptor */
 };
 

@@ -55,8 +55,9 @@ enum own_set {
 
 /* What a descriptor is. */
 struct fd_text {
-	const char *text; /* bytes of somebody else's choice: writers escape them; NULL: nobody knows */
-	bool is_late;     /* found out when the number may already have been another file's */
+	const char *
+		text; /* bytes of somebody else's choice: writers escape them; NULL: nobody knows */
+	bool is_late; /* found out when the number may already have been another file's */
 };
 
 struct value_writer {

@@ -28,7 +28,7 @@ struct call_printer {
 	const struct options *options;
 	struct collector *collector;
 	struct output *output;
-	struct order *order;             /* owned, as what follows */
+	struct order *order; /* owned, as what follows */
 	struct descriptors *descriptors;
 	struct call_decoder *decoder;
 	struct syscall_set *raw, *verbose;
@@ -123,9 +123,8 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	struct line *line = &p->line;
 
 	if (p->options->calls.format == CALL_FORMAT_JSON) {
-		fprintf(p->output->stream,
-			"{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n", record->pid,
-			record->tid, gap->missing);
+		fprintf(p->output->stream, "{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n",
+			record->pid, record->tid, gap->missing);
 		return;
 	}
 	/* Whoever reads the text of strace knows no other line than this. */
@@ -295,8 +294,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
-	    descriptors_new(&source, &p->descriptors) ||
-	    call_decoder_new(&p->decode, &p->decoder))
+	    descriptors_new(&source, &p->descriptors) || call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
 	*ret = steal_ptr(&p);
 	return 0;

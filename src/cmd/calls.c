@@ -167,7 +167,8 @@ const struct verb calls_verb = {
 	"       bpftruss -c [options] ...            'bpftruss -c --help' lists those of -c\n"
 	"       bpftruss VERB [options]",
 	"Verbs (see 'bpftruss VERB --help'); the options below are for single calls:",
-	"Each call is a line, printed when it has ended: on stdout, or on stderr if a command is run,\n"
+	"Each call is a line, printed when it has ended: on stdout, or on stderr if a command is "
+	"run,\n"
 	"whose exit status is passed on. Calls that could not be shown are stated.\n\n"
 	"  bpftruss -p 1234                        the calls of a running process\n"
 	"  bpftruss -f -o FILE make                a command and all its children, into a file\n"

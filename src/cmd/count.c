@@ -193,9 +193,8 @@ const struct verb count_verb = {
 	count_run,
 	"count system calls of processes or of a command",
 	"usage: bpftruss -c [options] -p PID[,PID...]\n"
-	"       bpftruss -c [options] COMMAND [ARG...]\n"
-	"       bpftruss VERB [options]",
-	"Verbs (see 'bpftruss VERB --help'); the options below are for -c:",
+	"       bpftruss -c [options] COMMAND [ARG...]",
+	"Without -c, single calls are printed: see 'bpftruss --help', which also lists the verbs.",
 	"Ctrl-C or the end of the last process prints the report: on stdout, or on stderr if a\n"
 	"command was run, whose exit status is passed on.\n\n"
 	"  bpftruss -c -p 1234                    the calls of a running process\n"

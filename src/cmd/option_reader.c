@@ -657,6 +657,10 @@ void options_print_completion(const struct verb *verb)
 
 		if (!(def->verbs & verb->bit))
 			continue;
+		/* Of two of one name, that of a report has more words. */
+		if (verb->bit & VERB_COUNT && !(def->verbs & VERB_COUNT) &&
+		    option_find(VERB_COUNT, def->name))
+			continue;
 		printf("--%s", def->name);
 		if (def->letter)
 			printf(" -%c", def->letter);

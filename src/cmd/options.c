@@ -36,8 +36,7 @@ static void calls_set_prefix(struct call_conditions *conditions, const char *glo
 {
 	size_t size = strcspn(glob, "*?[\\");
 
-	conditions->path_size =
-		(uint32_t)(size < PATH_PREFIX_MAX ? size : PATH_PREFIX_MAX);
+	conditions->path_size = (uint32_t)(size < PATH_PREFIX_MAX ? size : PATH_PREFIX_MAX);
 	memcpy(conditions->path, glob, conditions->path_size);
 }
 

@@ -64,7 +64,8 @@ int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call
 int collector_call_totals(const struct collector *c, struct call_totals *ret)
 {
 	*ret = (struct call_totals){ 0 };
-	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret, sizeof(*ret) / sizeof(ret->sent));
+	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret,
+			    sizeof(*ret) / sizeof(ret->sent));
 }
 
 const struct stack_table *collector_stacks(const struct collector *c)

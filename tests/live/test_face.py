@@ -147,7 +147,11 @@ def test_help_of_a_verb_is_its_help(verb):
 
 @pytest.mark.parametrize("word", ["-c", "count"])
 def test_help_of_counting_is_found_by_its_option_and_by_its_page(word):
-    assert run("help", word).stdout == run("--help").stdout != ""
+    assert run("help", word).stdout == run("-c", "--help").stdout != run("--help").stdout
+
+
+def test_help_of_single_calls_is_that_without_a_verb():
+    assert run("help", "calls").stdout == run("help").stdout != ""
 
 
 def test_a_name_of_the_c_library_is_explained_once_and_counts_what_it_calls(busy):

@@ -95,13 +95,14 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 /* What this one is was found out late. */
 #define LATE_FD 7
 
-static inline struct fd_text fixture_fd_name(void *context, const struct call_record *record, int fd,
-					     __attribute__((unused)) bool is_made)
+static inline struct fd_text fixture_fd_name(void *context, const struct call_record *record,
+					     int fd, __attribute__((unused)) bool is_made)
 {
-	static const char *const names[] = {
-		[3] = "/srv/a", [4] = "socket:[77]", [5] = "/a<b>\n\"", [6] = "/gone (deleted)",
-		[LATE_FD] = "/late"
-	};
+	static const char *const names[] = { [3] = "/srv/a",
+					     [4] = "socket:[77]",
+					     [5] = "/a<b>\n\"",
+					     [6] = "/gone (deleted)",
+					     [LATE_FD] = "/late" };
 
 	assert_ptr_equal(context, &fixture_fd_name);
 	assert_int_equal(record->pid, 100);
