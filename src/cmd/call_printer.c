@@ -341,6 +341,9 @@ void call_printer_conclude(struct call_printer *p, const struct snapshot *snapsh
 	uint64_t counted, left_out = totals->left_out + p->passed, lost;
 
 	printer_write(p);
+	/* A file without a line is empty, too. */
+	if (!p->err)
+		p->err = output_begin(p->output, p->options);
 	if (snapshot_select(snapshot, p->options->output.only, &chosen))
 		return;
 	counted = calls_counted(chosen);
