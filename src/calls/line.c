@@ -121,7 +121,7 @@ static char *escape_byte(char *at, const unsigned char *byte, const unsigned cha
 
 	if (!name)
 		return escape_number(at, *byte,
-				     byte + 1 < end && byte[1] >= '0' && byte[1] <= '9');
+				     byte + 1 < end && byte[1] >= '0' && byte[1] <= '7');
 	*at++ = '\\';
 	*at++ = names[name - named];
 	return at;
