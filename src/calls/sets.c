@@ -190,7 +190,10 @@ const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX])
 {
 	const char *name = number && number < FIRST_REALTIME ? sigabbrev_np((int)number) : NULL;
 
-	if (name)
+	/* The C library has another name for it than manuals and strace. */
+	if (number == SIGIO)
+		strcpy(buf, "SIGIO");
+	else if (name)
 		snprintf(buf, SIGNAL_NAME_MAX, "SIG%s", name);
 	else if (number == FIRST_REALTIME)
 		strcpy(buf, "SIGRTMIN");
