@@ -285,9 +285,21 @@ void call_printer_free(struct call_printer *p)
 	free(p);
 }
 
-void call_printer_begin(struct call_printer *p)
+/* What a command has from us: it may end before its first call is seen. */
+static void learn_inherited(struct call_printer *p, uint32_t pid)
+{
+	static const int fds[] = { DESCRIPTOR_CWD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		descriptors_inherit(p->descriptors, pid, fds[i]);
+}
+
+void call_printer_begin(struct call_printer *p, uint32_t command)
 {
 	const struct options *o = p->options;
+
+	if (command)
+		learn_inherited(p, command);
 
 	p->truss.start_ns = clock_mono_ns();
 	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||

@@ -133,8 +133,11 @@ static int calls_run(const struct options *o, struct diag *d)
 		err = session_begin(&view.session, d);
 	if (err)
 		return err;
+	call_printer_begin(view.printer, (uint32_t)view.session.command.pid);
+	err = session_release(&view.session, d);
+	if (err)
+		return err;
 	session_start(&view.session, o->duration_ns, 0);
-	call_printer_begin(view.printer);
 	err = view_run(&view, d) ?: view_conclude(&view, o, d);
 	if (err)
 		return err;

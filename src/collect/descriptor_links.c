@@ -2,7 +2,7 @@
 /* Reads links of /proc/PID, and looks sockets up. */
 #include "collect/descriptor_links.h"
 
-
+#include "base/process.h"
 #include "collect/call_facts.h"
 
 static ssize_t link_read(void *context, uint32_t pid, int fd, char *buf, size_t size)
@@ -16,6 +16,9 @@ static ssize_t link_read(void *context, uint32_t pid, int fd, char *buf, size_t 
 	else
 		snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
 	got = readlink(path, buf, size);
+	/* The link is not there either if the process is not. */
+	if (got < 0 && errno == ENOENT && process_has_ended((pid_t)pid))
+		return -ESRCH;
 	if (got < 0)
 		return -errno;
 	return (size_t)got < size ? got : -ENAMETOOLONG;
