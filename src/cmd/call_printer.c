@@ -205,8 +205,14 @@ static void printer_write(struct call_printer *p)
 static void show(void *context, const struct call_record *record, const struct order_gap *gap)
 {
 	struct call_printer *p = context;
-	struct thread_shown *thread = thread_of(p, record);
+	struct thread_shown *thread;
 
+	if (record->flags & CALL_NONE) {
+		if (gap->missing && !call_printer_is_full(p))
+			print_gap(p, record, gap);
+		return;
+	}
+	thread = thread_of(p, record);
 	descriptors_follow(p->descriptors, record,
 			   gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {

@@ -66,7 +66,8 @@ static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+	int err = is_last ? collector_take_last_calls(collector, take, view->printer)
+			  : collector_take_calls(collector, horizon_ns, take, view->printer);
 
 	if (err)
 		return err == -ENOMEM ? diag_oom(d)
