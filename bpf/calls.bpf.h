@@ -447,7 +447,7 @@ static __always_inline bool call_has_error(s64 result)
 {
 	u64 error = -result;
 
-	if (error > 4095)
+	if (!error || error > 4095)
 		return false;
 	return conditions.errnos[error / 64 & 63] >> error % 64 & 1;
 }

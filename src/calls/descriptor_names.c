@@ -230,6 +230,14 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 	return entry && name_return(entry->name, entry->flags, ret);
 }
 
+void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd)
+{
+	struct fd_entry *entry = entry_ask(d, fd_process_use(&d->table, pid), fd);
+
+	if (entry)
+		entry->flags = ENTRY_STAYS_ON_EXEC;
+}
+
 /* --- what calls have done ----------------------------------------------------------------------- */
 
 void change_stage(struct descriptors *d, int fd, struct fd_name *name, uint32_t flags)

@@ -89,9 +89,11 @@ static void put_strings(const struct call *call, const struct argument *argument
 		return;
 	to->ops->group(to, GROUP_LIST);
 	for (; n < CALL_STRINGS && call_find_memory(call, i, PART_BUFFERS + n, &memory); n++) {
-		if (memory.flags & PIECE_UNREADABLE)
-			/* Where it stands is not known. */
-			break;
+		/* Where it stands is not known. */
+		if (memory.flags & PIECE_UNREADABLE) {
+			to->ops->more(to);
+			continue;
+		}
 		to->ops->string(to, memory.bytes, strnlen((const char *)memory.bytes, memory.size),
 				memory.flags & PIECE_CUT);
 	}

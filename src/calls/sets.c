@@ -175,7 +175,7 @@ void set_put_device(struct value_writer *to, uint64_t device)
 {
 	char text[64];
 	int length =
-		snprintf(text, sizeof(text), "makedev(0x%x, 0x%x)", major(device), minor(device));
+		snprintf(text, sizeof(text), "makedev(%#x, %#x)", major(device), minor(device));
 
 	to->ops->symbol(to, text, (size_t)length, device);
 }

@@ -229,8 +229,14 @@ static void printer_write(struct call_printer *p)
 static void show(void *context, const struct call_record *record, const struct order_gap *gap)
 {
 	struct call_printer *p = context;
-	struct thread_shown *thread = thread_of(p, record);
+	struct thread_shown *thread;
 
+	if (record->flags & CALL_NONE) {
+		if (gap->missing && !call_printer_is_full(p))
+			print_gap(p, record, gap);
+		return;
+	}
+	thread = thread_of(p, record);
 	descriptors_follow(p->descriptors, record,
 			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {
@@ -314,9 +320,21 @@ void call_printer_free(struct call_printer *p)
 	free(p);
 }
 
-void call_printer_begin(struct call_printer *p)
+/* What a command has from us: it may end before its first call is seen. */
+static void learn_inherited(struct call_printer *p, uint32_t pid)
+{
+	static const int fds[] = { DESCRIPTOR_CWD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		descriptors_inherit(p->descriptors, pid, fds[i]);
+}
+
+void call_printer_begin(struct call_printer *p, uint32_t command)
 {
 	const struct options *o = p->options;
+
+	if (command)
+		learn_inherited(p, command);
 
 	p->err = output_begin(p->output, o);
 	p->output->begun = true;

@@ -62,10 +62,11 @@ static bool names_have_come(struct view *view, uint64_t now_ns)
 }
 
 /* Takes what has ended so far, and then the stacks of it, which came before. */
-static int take_all(struct view *view, uint64_t horizon_ns)
+static int take_all(struct view *view, uint64_t horizon_ns, bool is_last)
 {
 	struct collector *collector = view->session.collector;
-	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+	int err = is_last ? collector_take_last_calls(collector, take, view->printer)
+			  : collector_take_calls(collector, horizon_ns, take, view->printer);
 
 	return err || !collector_stacks(collector) ? err : collector_reclaim(collector);
 }
@@ -75,7 +76,7 @@ static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = take_all(view, horizon_ns);
+	int err = take_all(view, horizon_ns, is_last);
 
 	if (err)
 		return err == -ENOMEM ? diag_oom(d)
@@ -143,8 +144,11 @@ static int calls_run(const struct options *o, struct diag *d)
 		err = session_begin(&view.session, d);
 	if (err)
 		return err;
+	call_printer_begin(view.printer, (uint32_t)view.session.command.pid);
+	err = session_release(&view.session, d);
+	if (err)
+		return err;
 	session_start(&view.session, o->duration_ns, 0);
-	call_printer_begin(view.printer);
 	err = view_run(&view, d) ?: view_conclude(&view, o, d);
 	if (err)
 		return err;

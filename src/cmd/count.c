@@ -171,7 +171,7 @@ static int count_run(const struct options *o, struct diag *d)
 	if (!err && o->in_flight)
 		return look_in_flight(&run, o, d) ?: STATUS_OK;
 	if (!err)
-		err = session_begin(&run.session, d);
+		err = session_begin(&run.session, d) ?: session_release(&run.session, d);
 	if (err)
 		return err;
 	session_start(&run.session, o->duration_ns, o->interval_ns);

@@ -174,8 +174,10 @@ int output_begin(struct output *output, const struct options *o)
 {
 	struct stat st;
 
-	if (!o->output.path || output->begun || fstat(fileno(output->stream), &st) ||
-	    !S_ISREG(st.st_mode))
+	if (!o->output.path || output->emptied)
+		return 0;
+	output->emptied = true;
+	if (fstat(fileno(output->stream), &st) || !S_ISREG(st.st_mode))
 		return 0;
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }

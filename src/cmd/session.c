@@ -158,10 +158,17 @@ int session_begin(struct session *session, struct diag *d)
 		if (isatty(STDERR_FILENO))
 			fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
 				command->pid, o->follow ? " and its children" : "");
-		return command_release(command, o->command[0], d);
+		return 0;
 	}
 	tell_targets(collector, o);
 	return 0;
+}
+
+int session_release(struct session *session, struct diag *d)
+{
+	const struct options *o = session->options;
+
+	return o->command ? command_release(&session->command, o->command[0], d) : 0;
 }
 
 int session_keep(struct session *session, struct snapshot *reading, struct diag *d)

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "collect/tables.h"
 #include "syscalls/names.h"
 #include "truss.skel.h"
@@ -22,6 +23,8 @@ struct call_rings {
 	struct call_ring *rings; /* by CPU */
 	uint32_t count;
 	struct map_array *open_calls;
+	struct call_record *last; /* of threads that have ended since the last taking */
+	size_t nr_last;
 
 	/* Of the taking that is going on. */
 	call_taker *take;
@@ -149,6 +152,7 @@ void call_rings_free(struct call_rings *rings)
 		closep(&rings->rings[i].fd);
 	}
 	map_array_free(rings->open_calls);
+	free(rings->last);
 	free(rings->rings);
 	free(rings);
 }
@@ -166,7 +170,30 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 		if (got < 0 && got != -ECANCELED && !rings->err)
 			rings->err = got;
 	}
+	for (size_t i = 0; i < rings->nr_last && !rings->err; i++)
+		rings->err = take(context, &rings->last[i]);
+	rings->nr_last = 0;
 	return rings->err;
+}
+
+void call_rings_note_last(struct call_rings *rings, uint32_t index, const struct task_record *record)
+{
+	const struct open_call *open = call_rings_open_call(rings, index);
+
+	if (!open || !open->number ||
+	    !array_grow(&rings->last, rings->nr_last, sizeof(*rings->last)))
+		return;
+	rings->last[rings->nr_last++] = (struct call_record){
+		.size = sizeof(*rings->last),
+		.flags = CALL_NONE,
+		.nr = -1,
+		.record = index,
+		.pid = record->pid,
+		.tid = record->tid,
+		.number = open->number + 1,
+		.left_out = open->left_out,
+		.end_ns = clock_mono_ns(),
+	};
 }
 
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record)
