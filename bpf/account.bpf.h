@@ -18,6 +18,7 @@
 #include "bpftruss/abi.h"
 #include "bpftruss/hist_bucket.h"
 #include "arch.bpf.h"
+#include "arguments.bpf.h"
 #include "calls.bpf.h"
 #include "control.bpf.h"
 #include "losses.bpf.h"
@@ -297,11 +298,16 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->abi = abi;
 	if (stacks)
 		record->stack_id = record->kernel_stack_id = 0;
-	if (split_by)
+	if (split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
-	record->enter_delay_ns = task_run_delay(task);
 	user_time_add(record, cpu);
+	/* The time that this takes is nobody's. */
+	if (splits_by_argument()) {
+		record->split = call_argument(index, regs, abi, nr, record->share);
+		record->mark_cpu_ns = cpu_clock(record, &now);
+	}
+	record->enter_delay_ns = task_run_delay(task);
 	record->enter_ns = now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
@@ -381,6 +387,11 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		return 0;
 	if (call_is_shown(call.abi, call.nr))
 		call_note_late(index, regs, call.abi, call.nr);
+	/* What an exec pointed at has gone with the program before. */
+	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
+		call.split = call_argument(index, regs, call.abi, call.nr, record->share);
+		call.is_split = 1;
+	}
 	if (flags & RECORD_OPEN_EARLY)
 		return call_count_untimed(record, &call, result, false);
 	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
@@ -422,6 +433,19 @@ static __always_inline u64 time_since(u64 now, u64 start)
 	return time & ~wrapped;
 }
 
+/* A path that was not in memory when the call began may be there now: the kernel has read it. */
+static __always_inline void call_read_path_again(struct task_record *record, struct call *call)
+{
+	u64 now;
+
+	if (split_by != SPLIT_PATH || call->split != ARGUMENT_UNKNOWN ||
+	    call_is_exec(call->abi, call->nr))
+		return;
+	call->split = argument_key(call->index, call_split_argument(call->abi, call->nr),
+				   record->share);
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
@@ -460,6 +484,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 							   stacks ? record->stack_id : 0 });
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
+	if (regs)
+		call_read_path_again(record, &call);
 	slot = slot_find(record, &call);
 	if (!slot) {
 		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));
