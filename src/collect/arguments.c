@@ -23,7 +23,6 @@
 
 struct arguments {
 	struct argument_texts *texts; /* as of the last reading; NULL: none yet */
-	uint32_t used;                /* how many the kernel had then */
 };
 
 void arguments_configure(struct truss_bpf *skel, const struct collector_options *options)
@@ -234,14 +233,14 @@ int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
 	struct argument_texts *texts __cleanup(argument_texts_freep) = NULL;
 	int err;
 
-	/* Paths do not change, but the ends of a socket may have come. */
-	if (!arguments->texts || arguments->used != used || skel->rodata->split_by == SPLIT_FILE) {
+	/* Paths do not change, but the ends of a socket may have come. Some are about to be entered. */
+	if (!arguments->texts || arguments->texts->count != used ||
+	    skel->rodata->split_by == SPLIT_FILE) {
 		err = argument_texts_new(&texts) ?: texts_read(skel, texts);
 		if (err)
 			return err;
 		argument_texts_free(arguments->texts);
 		arguments->texts = steal_ptr(&texts);
-		arguments->used = used;
 	}
 	*ret = argument_texts_ref(arguments->texts);
 	return 0;

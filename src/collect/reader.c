@@ -242,6 +242,10 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 	row.abi = record->abi;
 	row.nr = record->nr;
 	row.in_flight = 1;
+	if (record->flags & RECORD_CALL_OPEN && c->arguments && record->split) {
+		row.split = (enum call_split)c->skel->rodata->split_by;
+		row.split_value = record->split;
+	}
 	if (record->flags & RECORD_CALL_OPEN) {
 		row.oldest_start_ns = record->enter_ns;
 		/* The call may be younger than now_ns. Its run-queue time is told only once it ends. */

@@ -167,3 +167,8 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 /* The threads of a snapshot, as the list threads, if there are any. */
 void json_put_threads(struct json_writer *to, const struct snapshot *snapshot);
 void json_get_threads(const struct json_place *whole, struct snapshot *snapshot);
+
+/* The path or file that a row is split by, and if there is none, why. */
+void json_put_argument(struct json_writer *to, const struct snapshot *snapshot,
+		       const struct row *row);
+void json_get_argument(const struct json_place *at, struct snapshot *snapshot, struct row *row);

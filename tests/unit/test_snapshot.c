@@ -416,8 +416,9 @@ static const char *const keys[] = {
 	"bucket_wrapped",     "exit_missed",      "time_clamped",    "user_time_unknown",
 	"foreign_table_full", "late_threads",     "errnos_off",      "stack_table_full",
 	"arg0_table_full",    "switch_unseen",    "lookup_busy",     "hist_table_full",
-	"numbers_folded",     "kinds_folded",     "enter_missed",    "leave_missed",
-	"switch_missed",      "lifecycle_missed", "change_missed",   "torn_reads",
+	"path_table_full",    "numbers_folded",   "kinds_folded",    "enter_missed",
+	"leave_missed",       "switch_missed",    "lifecycle_missed", "change_missed",
+	"torn_reads",
 };
 
 TEST(test_each_loss)
