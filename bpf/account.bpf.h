@@ -142,6 +142,23 @@ static __always_inline void record_show_call(struct task_record *record, u32 ind
 						   .stack_id = stacks ? record->stack_id : 0 });
 }
 
+struct call_times {
+	u64 end_ns, wall, off, runq;
+};
+
+/* Shows one whose times are known. What that takes is nobody's. */
+static __always_inline void record_show_timed(struct task_record *record, u32 index, s64 result,
+					      const struct call_times *times)
+{
+	u64 now;
+
+	call_show(index,
+		  &(struct call_end_facts){ times->end_ns, times->wall, times->off, times->runq,
+					    result, CALL_RETURNED | CALL_TIMED, record->pid,
+					    record->tid, stacks ? record->stack_id : 0 });
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
 LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
 				      u32 denied)
@@ -441,9 +458,22 @@ static __always_inline void call_read_path_again(struct task_record *record, str
 	if (split_by != SPLIT_PATH || call->split != ARGUMENT_UNKNOWN ||
 	    call_is_exec(call->abi, call->nr))
 		return;
-	call->split = argument_key(call->index, call_split_argument(call->abi, call->nr),
-				   record->share);
+	call->split =
+		argument_key(call->index, call_split_argument(call->abi, call->nr), record->share);
 	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
+/* How long a call waited for a CPU; the time off it is cut to what is possible. */
+static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 wall,
+				     u64 *off)
+{
+	u64 runq = task_run_delay(task) - record->enter_delay_ns;
+
+	if (*off > wall) {
+		loss_add(LOSS_TIME_CLAMPED);
+		*off = wall;
+	}
+	return runq > *off ? *off : runq;
 }
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
@@ -460,15 +490,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	if (off) {
-		if (off > wall) {
-			loss_add(LOSS_TIME_CLAMPED);
-			off = wall;
-		}
-		runq = task_run_delay(task) - record->enter_delay_ns;
-		if (runq > off)
-			runq = off;
-	}
+	if (off)
+		runq = call_runq(task, record, wall, &off);
 	if (wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
@@ -477,13 +500,9 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	if (call_is_shown(call.abi, call.nr)) {
-		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
-							   CALL_RETURNED | CALL_TIMED, record->pid,
-							   record->tid,
-							   stacks ? record->stack_id : 0 });
-		record->mark_cpu_ns = cpu_clock(record, &now);
-	}
+	if (call_is_shown(call.abi, call.nr))
+		record_show_timed(record, index, result,
+				  &(struct call_times){ now, wall, off, runq });
 	if (regs)
 		call_read_path_again(record, &call);
 	slot = slot_find(record, &call);

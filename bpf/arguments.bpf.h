@@ -186,9 +186,9 @@ static __always_inline u32 open_file_identify(struct open_argument *open, struct
 	open->its.inode = BPF_CORE_READ(inode, i_ino);
 	open->its.device = BPF_CORE_READ(sb, s_dev);
 	open->its.generation = BPF_CORE_READ(inode, i_generation);
-	open->its.flags = type == MODE_SOCKET                        ? ARGUMENT_SOCKET
+	open->its.flags = type == MODE_SOCKET                       ? ARGUMENT_SOCKET
 			  : type == MODE_PIPE && magic == PIPE_FILE ? ARGUMENT_PIPE
-								     : 0;
+								    : 0;
 	if (magic != ANONYMOUS_FILE)
 		return 0;
 	open->its.flags = ARGUMENT_ANONYMOUS;

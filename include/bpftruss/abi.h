@@ -242,7 +242,7 @@ enum argument_key {
 #define ARGUMENT_FIRST (1ULL << 63)
 
 enum argument_flag {
-	ARGUMENT_CUT = 1 << 0,       /* there was more: of a path behind the text, of a file before it */
+	ARGUMENT_CUT = 1 << 0, /* there was more: of a path behind the text, of a file before it */
 	ARGUMENT_ANONYMOUS = 1 << 1, /* one inode is of all of its kind, which its name says */
 	ARGUMENT_SOCKET = 1 << 2,
 	ARGUMENT_PIPE = 1 << 3, /* without a name */

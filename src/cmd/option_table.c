@@ -36,10 +36,10 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "unit", "container",
-					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
-					 "arg1", "arg2",   "arg3",    "arg4", "arg5", "path",
-					 "dir",  "file" };
+static const char *const key_words[] = { "pid",       "tid",  "thread", "comm",    "unit",
+					 "container", "user", "cgroup", "syscall", "abi",
+					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
+					 "arg4",      "arg5", "path",   "dir",     "file" };
 
 const char *const call_format_names[NR_CALL_FORMAT] = {
 	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
@@ -211,7 +211,8 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\nsyscall,abi,cpu,arg0...arg5,path,dir,file",
+	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\n"
+	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: least", .asked = true },
@@ -253,9 +254,8 @@ const struct option_def option_defs[] = {
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
 	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT | VERB_CALLS,
-	  TO(collector.max_tasks),
-	  "threads counted at the same time (default: as memory allows)", "tables",
-	  .high = 1000000 },
+	  TO(collector.max_tasks), "threads counted at the same time (default: as memory allows)",
+	  "tables", .high = 1000000 },
 	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
 	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
 	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),

@@ -69,8 +69,9 @@ static const char *protocol_name(uint16_t protocol)
 	static const struct {
 		uint16_t number;
 		const char *name;
-	} names[] = { { IPPROTO_TCP, "TCP" },   { IPPROTO_UDP, "UDP" },     { IPPROTO_ICMP, "ICMP" },
-		      { IPPROTO_RAW, "RAW" },   { IPPROTO_ICMPV6, "ICMP" }, { IPPROTO_SCTP, "SCTP" },
+	} names[] = { { IPPROTO_TCP, "TCP" },     { IPPROTO_UDP, "UDP" },
+		      { IPPROTO_ICMP, "ICMP" },   { IPPROTO_RAW, "RAW" },
+		      { IPPROTO_ICMPV6, "ICMP" }, { IPPROTO_SCTP, "SCTP" },
 		      { IPPROTO_MPTCP, "MPTCP" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -82,8 +83,7 @@ static const char *protocol_name(uint16_t protocol)
 
 #define END_TEXT_MAX (INET6_ADDRSTRLEN + 8)
 
-static void end_text(uint16_t family, const uint8_t *address, uint16_t port,
-		     char buf[END_TEXT_MAX])
+static void end_text(uint16_t family, const uint8_t *address, uint16_t port, char buf[END_TEXT_MAX])
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -100,8 +100,9 @@ static char *socket_text(const struct argument_entry *argument)
 
 	if ((ends->family != AF_INET && ends->family != AF_INET6) ||
 	    (!ends->local_port && !ends->peer_port)) {
-		char *name = ends->family == AF_UNIX ? unix_socket_text(argument->pid, argument->inode)
-						     : NULL;
+		char *name = ends->family == AF_UNIX
+				     ? unix_socket_text(argument->pid, argument->inode)
+				     : NULL;
 
 		length = name ? asprintf(&text, "UNIX %s", name)
 			      : asprintf(&text, "socket:[%" PRIu64 "]", (uint64_t)argument->inode);

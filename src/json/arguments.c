@@ -5,9 +5,9 @@
 #include "json/json.h"
 
 /* By enum argument_key; part of the contract. */
-static const char *const reasons[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "no_room",
-						      [ARGUMENT_UNKNOWN] = "unreadable",
-						      [ARGUMENT_NONE] = "none" };
+static const char *const reasons[NR_ARGUMENT_KEY] = {
+	[ARGUMENT_OTHERS] = "no_room", [ARGUMENT_UNKNOWN] = "unreadable", [ARGUMENT_NONE] = "none"
+};
 
 void json_put_argument(struct json_writer *to, const struct snapshot *snapshot,
 		       const struct row *row)
@@ -34,8 +34,7 @@ static uint64_t read_reason(const struct json_place *at)
 
 void json_get_argument(const struct json_place *at, struct snapshot *snapshot, struct row *row)
 {
-	char *text __cleanup(freep) =
-		json_get_text(at, row_split_names[row->split], JSON_OR_NULL);
+	char *text __cleanup(freep) = json_get_text(at, row_split_names[row->split], JSON_OR_NULL);
 
 	if (!snapshot->arguments)
 		json_check(at, argument_texts_new(&snapshot->arguments));

@@ -78,7 +78,7 @@ const char *argument_texts_find(const struct argument_texts *texts, uint64_t key
 	size_t at = texts ? place_u64(texts->items, texts->count, sizeof(*texts->items), key) : 0;
 
 	return texts && at < texts->count && texts->items[at].key == key ? texts->items[at].text
-									  : NULL;
+									 : NULL;
 }
 
 size_t path_folder_length(const char *path)

@@ -177,12 +177,8 @@ static unsigned int keys_of_word(const char *word)
 	/* What other tools call them. */
 	static const struct {
 		const char *word, *name;
-	} aliases[] = { { "process", "pid" },
-			{ "command", "comm" },
-			{ "name", "comm" },
-			{ "call", "syscall" },
-			{ "service", "unit" },
-			{ "directory", "dir" } };
+	} aliases[] = { { "process", "pid" },  { "command", "comm" }, { "name", "comm" },
+			{ "call", "syscall" }, { "service", "unit" }, { "directory", "dir" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
 		if (!strcmp(word, aliases[i].word))

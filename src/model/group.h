@@ -79,7 +79,8 @@ struct group_member {
 	const char *unit, *container;  /* not NUL-terminated */
 	size_t unit_length, container_length;
 	const char *user; /* NULL: without a name */
-	const char *argument; /* path or file, if rows are split by it; NULL: argument_key says why */
+	const char
+		*argument; /* path or file, if rows are split by it; NULL: argument_key says why */
 	enum argument_key argument_key;
 	bool in_b;
 };

@@ -278,11 +278,11 @@ const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)
 const char *snapshot_argument(const struct snapshot *snapshot, const struct row *row,
 			      enum call_split split, enum argument_key *ret)
 {
-	const bool may_have_one = row->nr != ROW_NR_OTHER &&
-				  call_is_split_by(row->abi, (int)row->nr, split);
+	const bool may_have_one =
+		row->nr != ROW_NR_OTHER && call_is_split_by(row->abi, (int)row->nr, split);
 	const bool is_split = row->split == split;
-	const char *text = is_split ? argument_texts_find(snapshot->arguments, row->split_value)
-				    : NULL;
+	const char *text =
+		is_split ? argument_texts_find(snapshot->arguments, row->split_value) : NULL;
 
 	/* The rows that had no room, or are of calls whose start was not seen. */
 	*ret = may_have_one ? ARGUMENT_OTHERS : ARGUMENT_ABSENT;

@@ -123,10 +123,12 @@ static bool cpu_text(const struct column_scope *scope, const struct group *group
 }
 
 /* What stands where the path or file is not known, by enum argument_key; NULL: nothing. */
-static const char *const paths_unknown[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other paths]",
-							    [ARGUMENT_UNKNOWN] = "[unreadable]" };
-static const char *const files_unknown[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other files]",
-							    [ARGUMENT_UNKNOWN] = "[not open]" };
+static const char *const paths_unknown[NR_ARGUMENT_KEY] = {
+	[ARGUMENT_OTHERS] = "[other paths]", [ARGUMENT_UNKNOWN] = "[unreadable]"
+};
+static const char *const files_unknown[NR_ARGUMENT_KEY] = {
+	[ARGUMENT_OTHERS] = "[other files]", [ARGUMENT_UNKNOWN] = "[not open]"
+};
 
 /* The path or file of a group; NULL: buf has what stands there instead, or "". */
 static const char *group_argument(const struct column_scope *scope, const struct group *group,
