@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from harness import NATIVE, must_equal, run
+from harness import IS_X86, NATIVE, must_equal, run
 from reports import add_up, by, count_csv, count_text, must_add_up, parse_csv
 
 THREADS = 4
@@ -126,6 +126,12 @@ def test_a_path_that_was_not_in_memory_is_read_when_the_call_ends(live):
     assert by(rows, "path") == {("/nonexistent/fresh",): 23}
 
 
+@pytest.mark.skipif(not IS_X86, reason="only x86 has int 0x80")
+def test_paths_of_the_32_bit_abi(live):
+    rows, _ = count_csv(live, ["--by", "path,abi", "-t", "faccessat"], "paths", "i386")
+    assert by(rows, "path", "abi") == {("/nonexistent/compat", "i386"): 9}
+
+
 def test_more_paths_than_room_keep_exact_totals(live):
     options = ["--by", "path", "-t", "faccessat", "--max-paths", 100]
     target = live.workload("paths", "many", 1000)
@@ -195,6 +201,8 @@ def test_json_has_each_file(live):
     must_equal(report, table)
     names = table.measures[0]
     reads = {row["file"]: row["bytes"] for row in report.select("read") if row["calls"]}
+    # Also that in which it waited: it began before it was counted.
+    assert None not in reads and sum(row["untimed"] for row in report.select("read")) == 1
     assert reads[names["pipe"]] == 21 and reads[names["server"]] == 55
     assert [row["missing"] for row in report.select("close") if row["file"] is None] == ["unreadable"]
 

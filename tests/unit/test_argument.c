@@ -82,8 +82,9 @@ TEST(test_which_calls_have_paths_and_files)
 	static const struct {
 		const char *name;
 		bool path, file;
-	} calls[] = { { "openat", true, true },    { "read", false, true }, { "getppid", false, false },
-		      { "renameat2", true, true }, { "mmap", false, true }, { "execve", true, false } };
+	} calls[] = { { "openat", true, true },    { "read", false, true },
+		      { "getppid", false, false }, { "renameat2", true, true },
+		      { "mmap", false, true },     { "execve", true, false } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		const int nr = syscall_find(ABI_OF_TESTS, calls[i].name);
@@ -123,8 +124,8 @@ static void take_split(struct builder *builder, const char *call, uint64_t value
 
 static struct snapshot *scenario_paths(void)
 {
-	static const char *const texts[] = { "/srv/a", "/srv/b", HOSTILE, "", "[other paths]",
-					     "relative" };
+	static const char *const texts[] = { "/srv/a", "/srv/b",        HOSTILE,
+					     "",       "[other paths]", "relative" };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 
@@ -194,9 +195,15 @@ static void assert_rows(const struct snapshot *snapshot, snapshot_report *report
 }
 
 static const char *const by_path[] = {
-	"/srv/a,51",    "/srv/b,2",           "/tmp/a\\x0ab\\x1b[31m\\xff\\xc3,3",
-	"\"\"\"\"\"\",4", "\\x5bother paths],5", "relative,6",
-	"[other paths],110", "[unreadable],50", ",140",
+	"/srv/a,51",
+	"/srv/b,2",
+	"/tmp/a\\x0ab\\x1b[31m\\xff\\xc3,3",
+	"\"\"\"\"\"\",4",
+	"\\x5bother paths],5",
+	"relative,6",
+	"[other paths],110",
+	"[unreadable],50",
+	",140",
 };
 
 static const char *const by_dir[] = {
@@ -251,6 +258,7 @@ SNAPSHOT_TEST(test_json_that_is_wrong, scenario_paths())
 		assert_non_null(at);
 		memset(at, ' ', strlen(changes[i][0]));
 		memcpy(at, changes[i][1], strlen(changes[i][1]));
-		assert_int_equal(report_json_read(wrong, strlen(wrong), &back, &stacks, &d), -EINVAL);
+		assert_int_equal(report_json_read(wrong, strlen(wrong), &back, &stacks, &d),
+				 -EINVAL);
 	}
 }

@@ -6,6 +6,7 @@
  * often as it says there, and getppid() 10 times.
  * many N: faccessat() twice with each of N paths /nonexistent/0, /nonexistent/1, and so on.
  * fresh N: faccessat() once with each of N copies of "/nonexistent/fresh", in memory that nobody has touched.
+ * i386: faccessat() 9 times with "/nonexistent/compat" in the 32-bit ABI of x86.
  * files: reads and writes of a file, a pipe and a TCP connection, whose names it prints:
  * {"file":"/tmp/…","pipe":"pipe:[1]","client":"TCP …","server":"TCP …"}.
  */
@@ -91,6 +92,19 @@ static void do_fresh(int number)
 {
 	for (int i = 0; i < number; i++)
 		counted_call(SYS_faccessat, AT_FDCWD, fresh[i], 0);
+}
+
+static void do_i386(void)
+{
+#if defined(__x86_64__)
+	char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+
+	table_add(SYS_mmap, 1, END_OK);
+	strcpy(path, "/nonexistent/compat");
+	for (int i = 0; i < 9; i++)
+		table_add_abi(TABLE_I386, 307, raw_i386(307, AT_FDCWD, (long)path, 0), END_OK);
+#endif
 }
 
 /* --- files --- */
@@ -180,6 +194,8 @@ int main(int argc, char **argv)
 		do_many(number);
 	else if (!strcmp(what, "fresh"))
 		do_fresh(number);
+	else if (!strcmp(what, "i386"))
+		do_i386();
 	else
 		do_files();
 	table_finish(0);
