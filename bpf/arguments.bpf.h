@@ -228,16 +228,17 @@ LOOKED_AT_ONCE int open_file_name(u32 index, u64 address)
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	for (int i = 0; i < FILE_STEPS; i++) {
 		parent = BPF_CORE_READ(dentry, d_parent);
-		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root) || dentry == parent) {
+		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
 			struct mount *above = BPF_CORE_READ(mount, mnt_parent);
 
 			if (above == mount || !above)
 				return 0;
 			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 			mount = above;
+		} else if (!name_add(open, dentry) || dentry == parent) {
+			/* A name in no folder, as that of a memfd, is not all that there is to say. */
+			break;
 		} else {
-			if (!name_add(open, dentry))
-				break;
 			dentry = parent;
 		}
 	}

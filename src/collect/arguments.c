@@ -92,20 +92,19 @@ static void end_text(uint16_t family, const uint8_t *address, uint16_t port, cha
 }
 
 /* A socket that has no end yet is known by its inode, as all others are. */
-static char *socket_text(const struct argument_entry *argument)
+static char *socket_text(const struct argument_entry *entry)
 {
-	const struct socket_ends *ends = &argument->ends;
+	const struct socket_ends *ends = &entry->ends;
 	char local[END_TEXT_MAX], peer[END_TEXT_MAX], *text;
 	int length;
 
 	if ((ends->family != AF_INET && ends->family != AF_INET6) ||
 	    (!ends->local_port && !ends->peer_port)) {
-		char *name = ends->family == AF_UNIX
-				     ? unix_socket_text(argument->pid, argument->inode)
-				     : NULL;
+		char *name =
+			ends->family == AF_UNIX ? unix_socket_text(entry->pid, entry->inode) : NULL;
 
 		length = name ? asprintf(&text, "UNIX %s", name)
-			      : asprintf(&text, "socket:[%" PRIu64 "]", (uint64_t)argument->inode);
+			      : asprintf(&text, "socket:[%" PRIu64 "]", (uint64_t)entry->inode);
 		free(name);
 		return length < 0 ? NULL : text;
 	}
@@ -119,22 +118,22 @@ static char *socket_text(const struct argument_entry *argument)
 /* --- files -------------------------------------------------------------------------------------- */
 
 /* The names from the root on; of one that has too many the last, behind an ellipsis. */
-static char *names_text(const struct argument_entry *argument)
+static char *names_text(const struct argument_entry *entry)
 {
-	size_t used = min_u64(argument->used, ARGUMENT_TEXT), at = used, length = 0;
-	char *text = malloc(ARGUMENT_BYTES_MAX + 2);
+	size_t used = min_u64(entry->used, ARGUMENT_TEXT), at = used, length = 0;
+	char *text = malloc(ARGUMENT_BYTES_MAX + 1);
 
 	if (!text)
 		return NULL;
-	if (argument->flags & ARGUMENT_CUT)
+	if (entry->flags & ARGUMENT_CUT)
 		length = (size_t)sprintf(text, "…");
 	while (at) {
 		size_t end = at - 1;
 
-		for (at = end; at && argument->text[at - 1]; at--)
+		for (at = end; at && entry->text[at - 1]; at--)
 			;
 		text[length++] = '/';
-		memcpy(text + length, argument->text + at, end - at);
+		memcpy(text + length, entry->text + at, end - at);
 		length += end - at;
 	}
 	if (!length)
@@ -144,16 +143,16 @@ static char *names_text(const struct argument_entry *argument)
 }
 
 /* What /proc calls the descriptor; NULL: it is that file no more, or its name is too long, too. */
-static char *link_text(const struct argument_entry *argument)
+static char *link_text(const struct argument_entry *entry)
 {
-	int process __cleanup(closep) = process_open(argument->pid);
+	int process __cleanup(closep) = process_open(entry->pid);
 	char path[32], link[PATH_MAX];
 	struct stat st;
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "fd/%d", argument->fd);
-	if (process < 0 || fstatat(process, path, &st, 0) || st.st_ino != argument->inode ||
-	    (major(st.st_dev) << 20 | minor(st.st_dev)) != argument->device)
+	snprintf(path, sizeof(path), "fd/%d", entry->fd);
+	if (process < 0 || fstatat(process, path, &st, 0) || st.st_ino != entry->inode ||
+	    (major(st.st_dev) << 20 | minor(st.st_dev)) != entry->device)
 		return NULL;
 	length = readlinkat(process, path, link, sizeof(link) - 1);
 	if (length <= 0 || length >= ARGUMENT_TEXT)
@@ -162,65 +161,74 @@ static char *link_text(const struct argument_entry *argument)
 	return strdup(link);
 }
 
-static char *file_text(const struct argument_entry *argument)
+static char *file_text(const struct argument_entry *entry)
 {
 	char *text = NULL;
 	int length = 0;
 
-	if (argument->flags & ARGUMENT_SOCKET)
-		return socket_text(argument);
-	if (argument->flags & ARGUMENT_PIPE)
-		length = asprintf(&text, "pipe:[%" PRIu64 "]", (uint64_t)argument->inode);
-	else if (argument->flags & ARGUMENT_ANONYMOUS)
-		length = asprintf(&text, "anon_inode:%.*s", ARGUMENT_TEXT / 2, argument->text);
-	else if (argument->flags & ARGUMENT_CUT)
-		text = link_text(argument);
-	return length < 0 ? NULL : text ?: names_text(argument);
+	if (entry->flags & ARGUMENT_SOCKET)
+		return socket_text(entry);
+	if (entry->flags & ARGUMENT_PIPE)
+		length = asprintf(&text, "pipe:[%" PRIu64 "]", (uint64_t)entry->inode);
+	else if (entry->flags & ARGUMENT_ANONYMOUS)
+		length = asprintf(&text, "anon_inode:%.*s", ARGUMENT_TEXT / 2, entry->text);
+	else if (entry->flags & ARGUMENT_CUT)
+		text = link_text(entry);
+	/* What the kernel has for itself, as namespaces, has no name of its own. */
+	if (!text && entry->flags & ARGUMENT_CUT && !strcmp(entry->text, "/"))
+		length = asprintf(&text, "inode:[%" PRIu64 "]", (uint64_t)entry->inode);
+	return length < 0 ? NULL : text ?: names_text(entry);
 }
 
-static char *path_text(const struct argument_entry *argument)
+static char *path_text(const struct argument_entry *entry)
 {
 	char *text;
 
-	if (asprintf(&text, "%.*s%s", ARGUMENT_TEXT - 1, argument->text,
-		     argument->flags & ARGUMENT_CUT ? "…" : "") < 0)
+	if (asprintf(&text, "%.*s%s", ARGUMENT_TEXT - 1, entry->text,
+		     entry->flags & ARGUMENT_CUT ? "…" : "") < 0)
 		return NULL;
 	return text;
 }
 
 /* --- the table ---------------------------------------------------------------------------------- */
 
-static int texts_add(struct argument_texts *texts, const uint64_t *keys,
-		     const struct argument_entry *arguments, size_t count, bool are_files)
+/* Whether a name stays as it is: a socket may get a peer, or a name. */
+static bool name_is_final(const struct argument_entry *entry, const char *name)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		char *text __cleanup(freep) =
-			are_files ? file_text(&arguments[i]) : path_text(&arguments[i]);
-
-		err = text ? argument_texts_add(texts, keys[i], text) : -ENOMEM;
-	}
-	return err;
+	return !(entry->flags & ARGUMENT_SOCKET) || !strncmp(name, "UNIX ", 5);
 }
 
-static int texts_read(const struct truss_bpf *skel, struct argument_texts *texts)
+static int texts_add(struct argument_texts *texts, const struct argument_texts *before,
+		     uint64_t key, const struct argument_entry *entry, bool is_file)
+{
+	const char *known = argument_texts_find(before, key);
+	char *text __cleanup(freep) = NULL;
+
+	if (known && name_is_final(entry, known))
+		return argument_texts_add(texts, key, known);
+	text = is_file ? file_text(entry) : path_text(entry);
+	return text ? argument_texts_add(texts, key, text) : -ENOMEM;
+}
+
+static int texts_read(const struct truss_bpf *skel, const struct argument_texts *before,
+		      struct argument_texts *texts)
 {
 	const bool are_files = skel->rodata->split_by == SPLIT_FILE;
 	const int fd = bpf_map__fd(skel->maps.arguments);
-	struct argument_entry *arguments __cleanup(freep) = calloc(BATCH, sizeof(*arguments));
+	struct argument_entry *entries __cleanup(freep) = calloc(BATCH, sizeof(*entries));
 	uint64_t keys[BATCH];
 	uint32_t place, count;
-	int err = arguments ? 0 : -ENOMEM, got = 0;
+	int err = entries ? 0 : -ENOMEM, got = 0;
 
 	for (bool is_first = true; !err && !got; is_first = false) {
 		count = BATCH;
-		got = bpf_map_lookup_batch(fd, is_first ? NULL : &place, &place, keys, arguments,
+		got = bpf_map_lookup_batch(fd, is_first ? NULL : &place, &place, keys, entries,
 					   &count, NULL);
 		/* The last batch has what there was, and says that there is no more. */
 		if (got && errno != ENOENT)
 			return -errno;
-		err = texts_add(texts, keys, arguments, count, are_files);
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = texts_add(texts, before, keys[i], &entries[i], are_files);
 	}
 	argument_texts_sort(texts);
 	return err;
@@ -237,7 +245,7 @@ int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
 	/* Paths do not change, but the ends of a socket may have come. Some are about to be entered. */
 	if (!arguments->texts || arguments->texts->count != used ||
 	    skel->rodata->split_by == SPLIT_FILE) {
-		err = argument_texts_new(&texts) ?: texts_read(skel, texts);
+		err = argument_texts_new(&texts) ?: texts_read(skel, arguments->texts, texts);
 		if (err)
 			return err;
 		argument_texts_free(arguments->texts);

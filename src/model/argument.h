@@ -9,7 +9,7 @@
 #include "bpftruss/abi.h"
 
 /* A path is cut behind so many bytes, a file before them; either is marked by three more. */
-#define ARGUMENT_BYTES_MAX (ARGUMENT_TEXT + 2)
+#define ARGUMENT_BYTES_MAX (ARGUMENT_TEXT + 3)
 
 struct argument_text {
 	uint64_t key;
