@@ -501,9 +501,11 @@ static void read_split(const struct reader *reader, const struct json_place *at,
 
 		if (!value || (json_is_null(value) && split < SPLIT_PATH))
 			continue;
+		if (row->split >= SPLIT_PATH)
+			json_refuse(at, "a row has a path and a file");
 		row->split = split;
 		if (split >= SPLIT_PATH)
-			json_get_argument(at, reader->snapshot, row);
+			json_get_argument(at, reader->snapshot->arguments, row);
 		else
 			row->split_value =
 				json_get_number(at, row_split_names[split], JSON_ANY_BITS, 0);
@@ -658,6 +660,7 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	read_head(snapshot, at);
 	read_processes(&reader, at);
 	json_get_threads(at, snapshot);
+	json_get_arguments(at, &snapshot->arguments);
 	read_rows(&reader, at);
 	/* A loss that this version does not know still makes a report inexact. */
 	if (json_get_bool(at, "exact", 0) != snapshot_is_exact(snapshot))

@@ -29,7 +29,6 @@ void argument_texts_free(struct argument_texts *texts)
 	for (size_t i = 0; i < texts->count; i++)
 		free(texts->items[i].text);
 	free(texts->items);
-	tdestroy(texts->by_text, free);
 	free(texts);
 }
 
@@ -51,26 +50,42 @@ void argument_texts_sort(struct argument_texts *texts)
 		qsort(texts->items, texts->count, sizeof(*texts->items), compare_first_u64);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_strings(const void *a, const void *b)
 {
-	return strcmp(((const struct argument_text *)a)->text,
-		      ((const struct argument_text *)b)->text);
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int argument_texts_key(struct argument_texts *texts, const char *text, uint64_t *ret)
+int argument_texts_number(char **list, size_t count, struct argument_texts **ret)
 {
-	struct argument_text item = { ARGUMENT_FIRST + texts->count, (char *)text };
-	struct argument_text **found = tfind(&item, &texts->by_text, compare_texts);
+	struct argument_texts *texts __cleanup(argument_texts_freep) = NULL;
 
-	if (!found) {
-		if (argument_texts_add(texts, item.key, text))
-			return -ENOMEM;
-		item.text = texts->items[texts->count - 1].text;
-		if (!tree_add(&texts->by_text, &item, sizeof(item), compare_texts))
+	if (argument_texts_new(&texts))
+		return -ENOMEM;
+	if (count)
+		qsort(list, count, sizeof(*list), compare_strings);
+	for (size_t i = 0; i < count; i++) {
+		if (i && !strcmp(list[i - 1], list[i]))
+			continue;
+		if (argument_texts_add(texts, ARGUMENT_FIRST + texts->count, list[i]))
 			return -ENOMEM;
 	}
-	*ret = found ? (*found)->key : item.key;
+	*ret = steal_ptr(&texts);
 	return 0;
+}
+
+static int compare_text(const void *key, const void *member)
+{
+	return strcmp(key, ((const struct argument_text *)member)->text);
+}
+
+uint64_t argument_texts_key(const struct argument_texts *texts, const char *text)
+{
+	const struct argument_text *found = texts->count
+						    ? bsearch(text, texts->items, texts->count,
+							      sizeof(*texts->items), compare_text)
+						    : NULL;
+
+	return found ? found->key : ARGUMENT_ABSENT;
 }
 
 const char *argument_texts_find(const struct argument_texts *texts, uint64_t key)

@@ -20,7 +20,6 @@ struct argument_texts {
 	uint32_t refs;
 	struct argument_text *items; /* owned, by key */
 	size_t count;
-	void *by_text; /* tree of struct argument_text, only for argument_texts_key() */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -37,8 +36,14 @@ CLEANUP_OF(argument_texts, argument_texts_free)
 int argument_texts_add(struct argument_texts *texts, uint64_t key, const char *text);
 void argument_texts_sort(struct argument_texts *texts);
 
-/* The key of a text, a new one if it has none yet; others must not be added. Returns 0 or -ENOMEM. */
-int argument_texts_key(struct argument_texts *texts, const char *text, uint64_t *ret);
+/*
+ * Makes a list of texts that are to be given keys: each one once, in the order of the texts. Sorts the
+ * caller's. Nothing is to be added to it. Returns 0 or -ENOMEM.
+ */
+int argument_texts_number(char **list, size_t count, struct argument_texts **ret);
+
+/* The key of a text in such a list; ARGUMENT_ABSENT: it is not there. */
+uint64_t argument_texts_key(const struct argument_texts *texts, const char *text);
 
 /* NULL when absent, and where there are no texts. */
 const char *argument_texts_find(const struct argument_texts *texts, uint64_t key);

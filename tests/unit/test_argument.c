@@ -35,20 +35,21 @@ TEST(test_texts_are_found_by_key)
 	argument_texts_free(texts);
 }
 
-TEST(test_equal_texts_have_one_key)
+TEST(test_texts_are_numbered_in_their_order)
 {
-	static const char *const list[] = { "/b", "/a", "", "/b", "/a" };
-	struct argument_texts *texts = texts_make();
-	uint64_t keys[ARRAY_SIZE(list)];
+	char *list[] = { "/b", "/a", "", "/b", "/a" };
+	struct argument_texts *texts;
 
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		assert_int_equal(argument_texts_key(texts, list[i], &keys[i]), 0);
-	assert_true(keys[0] == keys[3] && keys[1] == keys[4] && keys[0] != keys[1]);
+	assert_int_equal(argument_texts_number(list, ARRAY_SIZE(list), &texts), 0);
 	assert_int_equal(texts->count, 3);
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
-		assert_true(keys[i] >= ARGUMENT_FIRST);
-		assert_string_equal(argument_texts_find(texts, keys[i]), list[i]);
-	}
+	assert_true(argument_texts_key(texts, "") == ARGUMENT_FIRST);
+	assert_true(argument_texts_key(texts, "/a") == ARGUMENT_FIRST + 1);
+	assert_true(argument_texts_key(texts, "/b") == ARGUMENT_FIRST + 2);
+	assert_true(argument_texts_key(texts, "/c") == ARGUMENT_ABSENT);
+	assert_string_equal(argument_texts_find(texts, ARGUMENT_FIRST + 2), "/b");
+	argument_texts_free(texts);
+	assert_int_equal(argument_texts_number(list, 0, &texts), 0);
+	assert_true(argument_texts_key(texts, "") == ARGUMENT_ABSENT);
 	argument_texts_free(texts);
 }
 
@@ -239,12 +240,29 @@ SNAPSHOT_TEST(test_json_and_back, scenario_paths())
 	snapshot_free(back);
 }
 
+/* Whatever the order of the rows was. */
+SNAPSHOT_TEST(test_json_that_was_read_stays_as_it_is, scenario_paths())
+{
+	__cleanup(freep) char *text = render(report_json, snapshot), *again = NULL, *last = NULL;
+	struct stack_table *stacks = NULL;
+	struct snapshot *back;
+
+	must(report_json_read(text, strlen(text), &back, &stacks, &d));
+	again = render(report_json, back);
+	snapshot_free(back);
+	must(report_json_read(again, strlen(again), &back, &stacks, &d));
+	last = render(report_json, back);
+	snapshot_free(back);
+	assert_string_equal(again, last);
+}
+
 SNAPSHOT_TEST(test_json_that_is_wrong, scenario_paths())
 {
 	static const char *const changes[][2] = {
 		{ "\"missing\":\"no_room\"", "\"missing\":\"no_rooN\"" },
 		{ "\"missing\":\"none\"", "\"missinG\":\"none\"" },
 		{ "\"path\":\"/srv/b\"", "\"path\":12345678" },
+		{ "\"path\":\"/srv/a\"", "\"file\":\"\",\"path\":\"\"" },
 	};
 	__cleanup(freep) char *text = render(report_json, snapshot);
 
