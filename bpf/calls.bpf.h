@@ -105,6 +105,7 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 	}
 	if (got < 0) {
 		flags |= PIECE_UNREADABLE;
+		open->reading.missing = address;
 		got = 0;
 	}
 	piece->argument = open->reading.argument;
@@ -140,12 +141,15 @@ static __always_inline u32 abi_word(u16 abi)
 }
 
 /* Reads the address that stands there. */
-static __always_inline long read_word(const struct open_call *open, u64 address, u64 *ret)
+static __always_inline long read_word(struct open_call *open, u64 address, u64 *ret)
 {
+	u32 size = open->reading.word == 4 ? 4 : 8;
+
 	*ret = 0;
-	if (open->reading.word == 4)
-		return bpf_probe_read_user(ret, 4, (const void *)address);
-	return bpf_probe_read_user(ret, 8, (const void *)address);
+	if (!bpf_probe_read_user(ret, size, (const void *)address))
+		return 0;
+	open->reading.missing = address;
+	return 1;
 }
 
 /* Reads the strings that an array of addresses names. */
@@ -247,6 +251,9 @@ static __always_inline u64 open_argument(const struct open_call *open, u32 i)
 	return i < CALL_ARGUMENTS ? open->call.arguments[i] : 0;
 }
 
+/* So that no product overflows. */
+#define MOST_ELEMENTS (1UL << 40)
+
 /* How many bytes a fetch that counts them is for. */
 static __always_inline u64 fetch_size(const struct open_call *open, const struct call_fetch *fetch)
 {
@@ -255,9 +262,12 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 
 	switch (fetch->kind) {
 	case FETCH_COUNTED:
-		return fetch->unit * (length < (1UL << 40) ? length : 1UL << 40);
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_RETURNED:
-		return fetch->unit * (u64)open->call.result;
+		/* What was left out of a message counts in the result, too. */
+		if (length > (u64)open->call.result)
+			length = open->call.result;
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_POINTED:
 		bpf_probe_read_user(&pointed, sizeof(pointed), (const void *)length);
 		return pointed;
@@ -305,21 +315,14 @@ LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
 
 /* --- the call ----------------------------------------------------------------------------------- */
 
-/* A call begins: notes its arguments, and what they point at. Returns whether that took time. */
-static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+/* Reads what a call's arguments point at. Returns whether there is anything. */
+static __always_inline bool call_read(struct open_call *open, u32 index)
 {
-	struct open_call *open = open_call_at(index);
-	struct call_plan *plan;
+	struct call_plan *plan = call_plan_of(open->call.abi, open->call.nr);
 	bool reads = false;
 
-	if (!open)
-		return false;
-	regs_arguments(regs, abi, open->call.arguments);
-	open->call.abi = abi;
-	open->call.nr = nr;
 	open->used = 0;
 	open->failed = 0;
-	plan = call_plan_of(abi, nr);
 	if (!plan)
 		return false;
 	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
@@ -330,6 +333,39 @@ static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, 
 			open->failed |= 1 << i;
 	}
 	return reads;
+}
+
+/* A call begins: notes its arguments, and what they point at. Returns whether that took time. */
+static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open)
+		return false;
+	regs_arguments(regs, abi, open->call.arguments);
+	open->call.abi = abi;
+	open->call.nr = nr;
+	return call_read(open, index);
+}
+
+/* Pages that a call may need before all that it points at is in memory. */
+#define MISSING_PAGES 16
+#define PAGE_BYTES    4096
+
+/* Lets the kernel bring in what was not in memory, and reads again. Only programs that may sleep can. */
+static __always_inline void call_fault_in(struct open_call *open, u32 index)
+{
+	u8 byte;
+
+	for (int i = 0; i < MISSING_PAGES && open->failed; i++) {
+		u64 address = open->reading.missing;
+
+		if (bpf_copy_from_user(&byte, 1, (const void *)address))
+			return;
+		/* A string may go on there. */
+		bpf_copy_from_user(&byte, 1, (const void *)((address | (PAGE_BYTES - 1)) + 1));
+		call_read(open, index);
+	}
 }
 
 /* The same at the end of a call whose start was not seen: nothing of it was read. */
@@ -380,7 +416,8 @@ LOOKED_AT_ONCE int call_has_path(u32 index)
 			return 0;
 		piece = (const struct call_piece *)&open->bytes[at];
 		at += sizeof(*piece) + ((piece->size + 7) & ~7u);
-		if (!(plan->path_arguments >> (piece->argument & 7) & 1) || piece->part != PART_SELF)
+		if (!(plan->path_arguments >> (piece->argument & 7) & 1) ||
+		    piece->part != PART_SELF)
 			continue;
 		for (i = 0; i < PATH_PREFIX_MAX && i < conditions.path_size; i++) {
 			if (((const u8 *)(piece + 1))[i] != conditions.path[i])
@@ -486,8 +523,8 @@ struct call_end_facts {
 	u64 end_ns, wall, off, runq;
 	s64 result;
 	u32 flags;
-	u32 pid, tid;
 	u64 stack_id;
+	const struct task_record *record;
 };
 
 static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
@@ -497,8 +534,9 @@ static __always_inline void call_show(u32 index, const struct call_end_facts *fa
 	if (!open)
 		return;
 	open->call.flags = facts->flags;
-	open->call.pid = facts->pid;
-	open->call.tid = facts->tid;
+	open->call.pid = facts->record->pid;
+	open->call.tid = facts->record->tid;
+	__builtin_memcpy(open->call.comm, facts->record->comm, sizeof(open->call.comm));
 	open->call.end_ns = facts->end_ns;
 	open->call.wall_ns = facts->wall;
 	open->call.off_ns = facts->off;

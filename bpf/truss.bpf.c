@@ -72,6 +72,32 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/*
+ * Runs after on_sys_enter where the kernel lets such a program sleep (since 7.2): reads what was not in
+ * memory.
+ */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = current_task();
+	struct task_record *record;
+	struct task_ref *ref = NULL;
+	struct open_call *open;
+	u32 index;
+
+	if (!task_may_count(task) || !counting())
+		return 0;
+	record = current_record(task, &index, &ref);
+	open = record && record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr)
+		       ? open_call_at(index)
+		       : NULL;
+	if (!open || !open->failed)
+		return 0;
+	call_fault_in(open, index);
+	call_begin_later(record);
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 {
@@ -329,6 +355,12 @@ int read_usage(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+static __always_inline u64 task_switches(struct task_struct *task)
+{
+	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
+}
+
+/* It may wake up at any moment: what was read is of one call if it did not run meanwhile. */
 static __always_inline void listed_arguments(struct listed_thread *listed, struct task_struct *task)
 {
 	struct user_regs at;
@@ -336,11 +368,18 @@ static __always_inline void listed_arguments(struct listed_thread *listed, struc
 
 	if (no_task_pt_regs || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return;
+	listed->switches = task_switches(task);
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	at = regs_to_walk(regs);
 	regs_arguments(regs, listed->abi, listed->arguments);
 	listed->ip = at.ip;
 	listed->sp = at.sp;
+	barrier();
+	if (task->on_cpu || task_switches(task) != listed->switches)
+		return;
+	listed->bp = at.bp;
+	listed->di = at.di;
+	listed->is_still = 1;
 }
 
 /* Tells which call a thread is in; its registers hold still as long as it sleeps. */

@@ -4,73 +4,96 @@
  * does not show it says: where calls of a thread are missing, and at the end how many in all.
  */
 #include "base/clock.h"
-#include "calls/order.h"
+#include "cmd/call_printer.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
-#include "syscalls/names.h"
 
-/* From one look at the rings to the next. */
-#define LOOK_NS (10 * NS_PER_MS)
+/* From one look at the rings to the next: they are not to fill up, and nobody is to wait. */
+#define LOOK_NS (5 * NS_PER_MS)
+
+/* Every so often it looks who sleeps. */
+#define SLEEPERS_NS (NS_PER_SEC / 4)
+
+/* How long calls wait for the names of their stacks. */
+#define NAMES_NS (2 * NS_PER_SEC)
 
 struct view {
 	struct session session;
 	struct output output;
-	struct order *order;
-	uint64_t shown;   /* calls */
-	uint64_t passed;  /* by: their path did not match */
-	uint64_t lost;    /* that gaps tell of */
-	uint64_t last_sleepers_ns;
+	struct call_printer *printer;
+	uint64_t sleepers_ns; /* CLOCK_MONOTONIC of the last look at who sleeps */
+	uint64_t unnamed_ns;  /* since when calls wait for names; 0: they do not */
 };
 
 static void view_done(struct view *view)
 {
 	session_done(&view->session);
+	call_printer_free(view->printer);
 	output_done(&view->output);
-	order_free(view->order);
-}
-
-static void show(void *context, const struct call_record *record, const struct order_gap *gap)
-{
-	struct view *view = context;
-	char name[SYSCALL_NAME_MAX];
-	FILE *out = view->output.stream;
-
-	if (gap->missing)
-		fprintf(out, "... %lu missing\n", gap->missing);
-	syscall_name(record->abi, record->nr, name, sizeof(name));
-	fprintf(out, "%u/%u #%lu %s(%#llx, %#llx, %#llx) = %lld f%x wall %llu\n", record->pid, record->tid, (long)record->number, name,
-		record->arguments[0], record->arguments[1], record->arguments[2], record->result, record->flags, record->wall_ns);
-	const char *at = (const char *)(record + 1), *end = (const char *)record + record->size;
-	while (at < end) {
-		const struct call_piece *piece = (const void *)at;
-		fprintf(out, "   arg %u part %u flags %x size %u \"%.*s\"\n", piece->argument, piece->part, piece->flags, piece->size,
-			(int)piece->size, (const char *)(piece + 1));
-		at += sizeof(*piece) + ((piece->size + 7) & ~7);
-	}
-	view->shown++;
 }
 
 static int take(void *context, const struct call_record *record)
 {
-	struct view *view = context;
-	int err = order_add(view->order, record);
-
-	return err == -ENOMEM ? 0 : err;
+	return call_printer_add(context, record);
 }
 
-static int look(struct view *view, struct diag *d)
+static int take_sleeper(void *context, const struct call_record *record)
 {
+	call_printer_show_sleeper(context, record);
+	return 0;
+}
+
+/* Whether the stacks of calls that wait to be shown have their names, or have had their time. */
+static bool names_have_come(struct view *view, uint64_t now_ns)
+{
+	struct collector *collector = view->session.collector;
+
+	if (!collector_stacks(collector))
+		return true;
+	if (!view->unnamed_ns)
+		collector_name_stacks(collector);
+	if (!collector_stacks_are_named(collector)) {
+		view->unnamed_ns = view->unnamed_ns ?: now_ns;
+		if (now_ns - view->unnamed_ns < NAMES_NS)
+			return false;
+	}
+	view->unnamed_ns = 0;
+	return true;
+}
+
+/* Takes what has ended so far, and then the stacks of it, which came before. */
+static int take_all(struct view *view, uint64_t horizon_ns)
+{
+	struct collector *collector = view->session.collector;
+	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+
+	return err || !collector_stacks(collector) ? err : collector_reclaim(collector);
+}
+
+/* Takes what has ended so far, and shows it. */
+static int look(struct view *view, bool is_last, struct diag *d)
+{
+	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = collector_take_calls(view->session.collector, horizon_ns, take, view);
+	int err = take_all(view, horizon_ns);
 
 	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s", strerror(-err));
-	order_release(view->order, horizon_ns);
-	return 0;
+		return err == -ENOMEM ? diag_oom(d)
+				      : diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s",
+						 strerror(-err));
+	if (is_last || names_have_come(view, horizon_ns))
+		call_printer_show(view->printer, is_last ? UINT64_MAX : horizon_ns);
+	if (!is_last && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
+		view->sleepers_ns = horizon_ns;
+		collector_take_sleepers(collector, horizon_ns - NS_PER_SEC, take_sleeper,
+					view->printer);
+	}
+	return call_printer_flush(view->printer, d);
 }
 
 static int view_run(struct view *view, struct diag *d)
 {
+	const struct live_line no_line = { 0 };
 	enum session_event event;
 	int err;
 
@@ -80,35 +103,56 @@ static int view_run(struct view *view, struct diag *d)
 		if (!err && event == SESSION_OVER)
 			collector_stop(view->session.collector);
 		if (!err)
-			err = look(view, d);
-	} while (!err && event != SESSION_OVER);
-	return err;
+			err = look(view, false, d);
+	} while (!err && event != SESSION_OVER && !call_printer_is_full(view->printer));
+	collector_stop(view->session.collector);
+	if (!err && collector_stacks(view->session.collector))
+		err = session_wait_names(&view->session, NAMES_NS, &no_line, d);
+	return err ?: look(view, true, d);
+}
+
+/* Says what was shown of what was counted; -C also prints the table. */
+static int view_conclude(struct view *view, const struct options *o, struct diag *d)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct call_totals totals;
+	int err = collector_read(view->session.collector, &snapshot, d);
+
+	if (err)
+		return err;
+	err = collector_call_totals(view->session.collector, &totals);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));
+	call_printer_conclude(view->printer, snapshot, &totals);
+	err = call_printer_flush(view->printer, d);
+	return err || !o->count ? err : output_report(&view->output, o, snapshot, d);
 }
 
 static int calls_run(const struct options *o, struct diag *d)
 {
 	struct view view __cleanup(view_done) = { 0 };
-	struct call_totals totals;
 	int err;
 
 	session_init(&view.session, o);
 	err = output_open(&view.output, o, d);
-	if (!err && order_new(ORDER_DEFAULT, show, &view, &view.order))
-		err = diag_oom(d);
 	if (!err)
 		err = session_open(&view.session, d);
+	if (!err)
+		err = call_printer_new(o, view.session.collector, &view.output, &view.printer, d);
 	if (!err)
 		err = session_begin(&view.session, d);
 	if (err)
 		return err;
 	session_start(&view.session, o->duration_ns, 0);
-	err = view_run(&view, d);
+	call_printer_begin(view.printer);
+	err = view_run(&view, d) ?: view_conclude(&view, o, d);
 	if (err)
 		return err;
-	collector_call_totals(view.session.collector, &totals);
-	fprintf(stderr, "shown %lu sent %llu left_out %llu lost %llu\n", view.shown, totals.sent, totals.left_out, totals.lost);
 	if (!view.session.command.pid)
 		return STATUS_OK;
+	if (view.session.impatient)
+		return 128 + view.session.impatient;
+	/* Detached first: the command may go on for long. */
 	collector_free(steal_ptr(&view.session.collector));
 	return session_wait_command(&view.session);
 }
@@ -120,7 +164,15 @@ const struct verb calls_verb = {
 	"print the system calls of processes or of a command",
 	"usage: bpftruss [options] -p PID[,PID...]\n"
 	"       bpftruss [options] COMMAND [ARG...]\n"
+	"       bpftruss -c [options] ...            'bpftruss -c --help' lists those of -c\n"
 	"       bpftruss VERB [options]",
-	"",
-	"",
+	"Verbs (see 'bpftruss VERB --help'); the options below are for single calls:",
+	"Each call is a line, printed when it has ended: on stdout, or on stderr if a command is "
+	"run,\n"
+	"whose exit status is passed on. Calls that could not be shown are stated.\n\n"
+	"  bpftruss -p 1234                        the calls of a running process\n"
+	"  bpftruss -f -o FILE make                a command and all its children, into a file\n"
+	"  bpftruss -t open --failed -n apache2    files that Apache does not find\n"
+	"  bpftruss --slower-than 10ms -k -p 1234  slow calls, and the code that makes them\n"
+	"  bpftruss -c -p 1234                     count them: see 'bpftruss -c --help'",
 };

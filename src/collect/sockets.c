@@ -15,8 +15,10 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "collect/call_facts.h"
+#include "collect/descriptor_links.h"
 
 /* A path, or an abstract name, which begins with a NUL: shown with "@", as ss(8) does. */
 static char *unix_name_text(const char *name, size_t size)
@@ -32,23 +34,9 @@ static char *unix_name_text(const char *name, size_t size)
 
 char *socket_address_text(const void *address, size_t size)
 {
-	const struct sockaddr_in *in = address;
-	const struct sockaddr_in6 *in6 = address;
-	const struct sockaddr_un *un = address;
-	char buf[INET6_ADDRSTRLEN], *text = NULL;
-	int length = -1;
+	char buf[ADDRESS_MAX];
 
-	if (size >= sizeof(*in) && in->sin_family == AF_INET)
-		length = asprintf(&text, "%s:%u",
-				  inet_ntop(AF_INET, &in->sin_addr, buf, sizeof(buf)),
-				  ntohs(in->sin_port));
-	else if (size >= sizeof(*in6) && in6->sin6_family == AF_INET6)
-		length = asprintf(&text, "[%s]:%u",
-				  inet_ntop(AF_INET6, &in6->sin6_addr, buf, sizeof(buf)),
-				  ntohs(in6->sin6_port));
-	else if (size > sizeof(un->sun_family) && un->sun_family == AF_UNIX)
-		return unix_name_text(un->sun_path, size - sizeof(un->sun_family));
-	return length < 0 ? NULL : text;
+	return address_format(address, size, buf) ? strdup(buf) : NULL;
 }
 
 /* --- internet ----------------------------------------------------------------------------------- */
@@ -70,31 +58,49 @@ static void hex_address(const char *hex, unsigned int port, char *buf, size_t si
 	snprintf(buf, size, is_v6 ? "[%s]:%u" : "%s:%u", text, port);
 }
 
-static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+struct inet_socket {
+	char local[64], peer[64]; /* "": none */
+	unsigned int state;
+};
+
+static bool inet_find(int process, const char *table, uint64_t inode, struct inet_socket *ret)
 {
-	char line[512], path[32], ours[33], theirs[33], local[64], peer[64], *text;
-	unsigned int local_port, peer_port, state;
+	char line[512], path[32], ours[33], theirs[33];
+	unsigned int local_port, peer_port;
 	FILE *file __cleanup(fclosep) = NULL;
 	uint64_t found;
 
 	snprintf(path, sizeof(path), "net/%s", table);
 	file = process_file(process, path);
+	*ret = (struct inet_socket){ 0 };
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line,
 			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*d "
 			   "%" SCNu64,
-			   ours, &local_port, theirs, &peer_port, &state, &found) != 6 ||
+			   ours, &local_port, theirs, &peer_port, &ret->state, &found) != 6 ||
 		    found != inode)
 			continue;
-		hex_address(ours, local_port, local, sizeof(local));
-		hex_address(theirs, peer_port, peer, sizeof(peer));
-		if (asprintf(&text, "%s -> %s (%s%s%s)", local, peer_port ? peer : "*", table,
-			     *table == 't' ? " " : "",
-			     *table == 't' && state < ARRAY_SIZE(tcp_states) ? tcp_states[state]
-									     : "") >= 0)
-			flight_add_fact(flight, "socket", text);
-		return;
+		hex_address(ours, local_port, ret->local, sizeof(ret->local));
+		if (peer_port)
+			hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
+		return true;
 	}
+	return false;
+}
+
+static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+{
+	struct inet_socket found;
+	bool is_tcp = *table == 't';
+	char *text;
+
+	if (!inet_find(process, table, inode, &found))
+		return;
+	if (asprintf(&text, "%s -> %s (%s%s%s)", found.local, *found.peer ? found.peer : "*", table,
+		     is_tcp ? " " : "",
+		     is_tcp && found.state < ARRAY_SIZE(tcp_states) ? tcp_states[found.state]
+								    : "") >= 0)
+		flight_add_fact(flight, "socket", text);
 }
 
 /* --- unix --------------------------------------------------------------------------------------- */
@@ -195,27 +201,86 @@ static void add_unix(struct flight *flight, int process, uint32_t inode, struct 
 	ends->count++;
 }
 
+/* --- both --------------------------------------------------------------------------------------- */
+
+/* Protocols, and the tables that their sockets are in. */
+static const char *const inet_protocols[][2] = {
+	{ "TCP", "tcp" },          { "TCPv6", "tcp6" }, { "UDP", "udp" },    { "UDPv6", "udp6" },
+	{ "UDP-Lite", "udplite" }, { "RAW", "raw" },    { "RAWv6", "raw6" },
+};
+
+/* NULL: it is none of the internet, or one that has no table. */
+static const char *inet_table(const char *protocol)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(inet_protocols); i++) {
+		if (!strcmp(inet_protocols[i][0], protocol))
+			return inet_protocols[i][1];
+	}
+	return NULL;
+}
+
+#define MAX_PROTOCOL 64
+
+static bool socket_protocol(uint32_t pid, int fd, char protocol[MAX_PROTOCOL])
+{
+	char path[64];
+
+	memset(protocol, 0, MAX_PROTOCOL);
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	return getxattr(path, "system.sockprotoname", protocol, MAX_PROTOCOL - 1) >= 0;
+}
+
 void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
 		      struct wanted_ends *ends)
 {
-	static const char *const protocols[][2] = {
-		{ "TCP", "tcp" },    { "TCPv6", "tcp6" },       { "UDP", "udp" },
-		{ "UDPv6", "udp6" }, { "UDP-Lite", "udplite" }, { "RAW", "raw" },
-		{ "RAWv6", "raw6" },
-	};
-	char path[64], protocol[64] = "";
+	char protocol[MAX_PROTOCOL];
+	const char *table;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", flight->thread.pid, fd);
-	if (getxattr(path, "system.sockprotoname", protocol, sizeof(protocol) - 1) < 0)
+	if (!socket_protocol(flight->thread.pid, fd, protocol))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
-		if (!strcmp(protocols[i][0], protocol)) {
-			add_inet(flight, process, protocols[i][1], inode);
-			return;
-		}
-	}
-	if (!strncmp(protocol, "UNIX", 4))
+	table = inet_table(protocol);
+	if (table)
+		add_inet(flight, process, table, inode);
+	else if (!strncmp(protocol, "UNIX", 4))
 		add_unix(flight, process, (uint32_t)inode, ends);
 	else
 		flight_add_fact(flight, "socket", strdup(protocol));
+}
+
+/* A name of its own, or else that of its peer: one of the two has one. */
+static int unix_describe(int process, uint32_t inode, char *buf, size_t size)
+{
+	int diag __cleanup(closep) = diag_open(process);
+	struct unix_socket own = { 0 }, peer = { 0 };
+	int length;
+
+	if (diag >= 0 && unix_find(diag, inode, &own) && !own.name && own.peer)
+		unix_find(diag, own.peer, &peer);
+	length = snprintf(buf, size, "UNIX%s%s%s", own.name ? " " : "",
+			  own.name ?: (peer.name ? " *->" : ""), peer.name ?: "");
+	free(own.name);
+	free(peer.name);
+	return length;
+}
+
+ssize_t socket_describe(__attribute__((unused)) void *context, uint32_t pid, int fd, uint64_t inode,
+			char *buf, size_t size)
+{
+	int process __cleanup(closep) = process_open(pid);
+	char protocol[MAX_PROTOCOL];
+	struct inet_socket found;
+	const char *table;
+	int length;
+
+	if (process < 0 || !socket_protocol(pid, fd, protocol))
+		return -ENOENT;
+	table = inet_table(protocol);
+	if (table && inet_find(process, table, inode, &found))
+		length = snprintf(buf, size, "%s %s%s%s", protocol, found.local,
+				  *found.peer ? "->" : "", found.peer);
+	else if (!strncmp(protocol, "UNIX", 4))
+		length = unix_describe(process, (uint32_t)inode, buf, size);
+	else
+		length = snprintf(buf, size, "%s", protocol);
+	return length > 0 && (size_t)length < size ? length : -EIO;
 }

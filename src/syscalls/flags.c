@@ -70,7 +70,8 @@ void flag_set_write(const struct flag_set *set, uint64_t value, bool is_enum, ch
 		return;
 	}
 	rest = value;
-	for (size_t i = 0; i < set->count; i++) {
+	/* -1 is no set of flags, but what asks personality() for its present ones. */
+	for (size_t i = 0; i < set->count && value != UINT32_MAX; i++) {
 		const struct flag_name *name = &set->names[i];
 
 		if (has_name(name, value) && !is_part_of_another(set, name, value) &&

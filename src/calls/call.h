@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One call while it is decoded: what the parts of the decoder share. */
+#pragma once
+
+#include "calls/pieces.h"
+#include "calls/value_writer.h"
+#include "syscalls/names.h"
+
+/* How structures lie in memory. */
+enum layout {
+	LAYOUT_64,
+	LAYOUT_I386, /* 64 bits are aligned to 4 bytes */
+	LAYOUT_ARM,
+	LAYOUT_X32, /* as LAYOUT_64, but addresses and what goes with them have 32 bits */
+	NR_LAYOUT,
+};
+
+struct call;
+
+/*
+ * What argument *i is in this call, where another one decides, or which one stands in its place; NULL:
+ * it and those behind it are not there. May fill and return scratch.
+ */
+typedef const struct argument *(*argument_chooser)(const struct call *call, size_t *i,
+						   struct argument *scratch);
+
+/* What is known of all calls of a number. */
+struct call_shape {
+	const struct call_arguments *arguments; /* NULL: not looked up yet */
+	argument_chooser choose;                /* NULL: arguments are what they are */
+	char name[SYSCALL_NAME_MAX];
+	size_t name_length;
+	bool is_raw, is_verbose;
+};
+
+struct call {
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
+	void *context;
+	const struct call_record *record;
+	const struct call_shape *shape;
+	struct value_writer *to;
+	enum syscall_abi abi; /* one that exists */
+	enum layout layout;
+	bool has_failed, has_pieces;
+	struct call_pieces pieces; /* if it has any */
+};
+
+static inline uint64_t call_argument(const struct call *call, size_t i)
+{
+	return i < CALL_ARGUMENTS ? call->record->arguments[i] : 0;
+}
+
+/* Bytes of an address and of what goes with addresses. */
+static inline size_t layout_pointer(enum layout layout)
+{
+	return layout == LAYOUT_64 ? 8 : 4;
+}
+
+static inline bool abi_has_32_bits(enum syscall_abi abi)
+{
+	return abi == ABI_I386 || abi == ABI_ARM;
+}
+
+/* A part of what an argument points at; false: nobody tried to read it. */
+bool call_find_memory(const struct call *call, size_t i, unsigned int part,
+		      struct call_memory *ret);
+
+/* Writes an address for lack of something better. */
+void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory);
+
+/* What the part of an argument is; false: an address has been written instead. */
+bool call_take_memory(const struct call *call, const struct argument *argument, size_t i,
+		      unsigned int part, uint64_t address, struct call_memory *ret);
+
+/* A descriptor with its name. */
+void call_put_fd(const struct call *call, int fd, bool is_dirfd);
+
+/* Elements an address points at: SIZE_MAX if nobody knows. */
+size_t call_length(const struct call *call, const struct argument *argument);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Says what the arguments of a call are: walks through a record by the table of arguments and tells each
+ * value to a writer. A record may hold anything; what of it cannot be made sense of is an address or a
+ * number.
+ */
+#pragma once
+
+#include "calls/pieces.h"
+#include "calls/value_writer.h"
+#include "syscalls/syscall_set.h"
+
+struct decode_options {
+	/*
+	 * What a descriptor of the record's process is, fd may be AT_FDCWD; is_made: now that the call has
+	 * made it.
+	 */
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
+	void *context;
+	const struct syscall_set *raw;     /* calls whose arguments are hexadecimal; NULL: none */
+	const struct syscall_set *verbose; /* calls whose structures are shown whole; NULL: none */
+};
+
+/* Knows each call that it has seen once. For one thread at a time. */
+struct call_decoder;
+
+/* Borrows what the options point to. Returns 0 or -ENOMEM. */
+int call_decoder_new(const struct decode_options *options, struct call_decoder **ret);
+void call_decoder_free(struct call_decoder *decoder);
+
+static inline void call_decoder_freep(struct call_decoder **decoder)
+{
+	call_decoder_free(*decoder);
+}
+
+/* The record must be one of call_record_read(). */
+void call_decode(struct call_decoder *decoder, const struct call_record *record,
+		 struct value_writer *to);
+
+/* How a call ended. */
+struct call_result {
+	enum result_kind kind;
+	bool has_returned;
+	int err;                /* positive; 0: it has not failed */
+	int64_t value;          /* without the sign of an address */
+	struct fd_text fd_name; /* of a result that is a descriptor */
+};
+
+/* The error of a call that has returned one, positive; else 0. */
+int call_result_errno(const struct call_record *record);
+
+struct call_result call_result(struct call_decoder *decoder, const struct call_record *record);
+
+/* Valid as long as the decoder. */
+const char *call_name(struct call_decoder *decoder, const struct call_record *record,
+		      size_t *ret_length);
+
+/* As the options' fd_name(). */
+struct fd_text call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
+			    int fd, bool is_made);
+
+/* A set of the decoder; NULL: it has no names. */
+const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set set);
+
+/* Which descriptors are ready after a poll(), as a list; false: nobody knows. */
+bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
+		    struct value_writer *to);
+
+/* The n-th buffer that a call has moved, as far as it was read; false: there is none. */
+bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
+		      struct call_memory *ret);

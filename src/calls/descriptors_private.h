@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of descriptors.h share: lessons.c knows what a call does to descriptors, and stages it;
+ * descriptor_names.c does it when the call's line is written, and answers what a descriptor is.
+ */
+#pragma once
+
+#include "bpftruss/abi.h"
+#include "calls/descriptor_table.h"
+#include "calls/descriptors.h"
+
+/* Beyond all numbers that calls have, x32 ones too. */
+#define LESSON_NUMBERS 640
+
+/* A descriptor that the last call has made, or has made something else of. */
+struct change {
+	int fd;
+	struct fd_name *name; /* owned; NULL: it is to be asked for */
+	uint32_t flags;       /* enum entry_flag */
+};
+
+#define MAX_CHANGES 2
+
+/* What the last call did, which counts from the next one on. */
+struct staged {
+	uint32_t pid;
+	bool refused; /* a descriptor of it is not open: whoever has the number now is another */
+	struct change changes[MAX_CHANGES];
+	size_t nr_changes;
+	bool closes, marks;   /* these descriptors; or they are closed on exec from now on */
+	uint32_t first, last; /* both included */
+	bool execs, ends;
+	uint32_t child;    /* 0: none */
+	uint64_t child_ns; /* it is not older */
+	bool child_shares;
+};
+
+struct descriptors {
+	struct descriptor_source source;
+	struct fd_table table;
+	struct staged staged;
+	uint64_t asked;
+	uint64_t begin_ns; /* of the call that was followed last; 0: not known */
+	uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]; /* one more than its index; 0: none */
+};
+
+/* Finds which calls there is something to learn from. */
+void lessons_find(uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]);
+
+/* Stages what a record's call has done. */
+void lesson_learn(struct descriptors *d, struct fd_process *process,
+		  const struct call_record *record);
+
+/* What is known of a descriptor without asking; NULL: nothing that is certain to be valid. */
+struct fd_entry *entry_known(struct descriptors *d, const struct fd_process *process, int fd);
+
+/* The same, but /proc is asked if need be. */
+struct fd_entry *entry_get(struct descriptors *d, struct fd_process *process, int fd);
+
+/* Takes the name over. */
+void change_stage(struct descriptors *d, int fd, struct fd_name *name, uint32_t flags);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds what was read of a call's memory in its record. Nobody vouches for a record: whatever it says of
+ * its own size is checked, and what is wrong ends it early.
+ */
+#pragma once
+
+#include "base/mem.h"
+#include "bpftruss/call_abi.h"
+
+/* More than any call has: strings of two arrays, and more than all parts of the other arguments. */
+#define CALL_PIECES_MAX (2 * (CALL_STRINGS + 1) + 4 * (PART_BUFFERS + CALL_BUFFERS))
+
+struct call_pieces {
+	size_t count;
+	const struct call_piece *list[CALL_PIECES_MAX]; /* borrowed from the record */
+};
+
+/* Bytes of a call's memory. */
+struct call_memory {
+	const unsigned char *bytes;
+	size_t size;
+	unsigned int flags; /* enum piece_flag */
+};
+
+/*
+ * The record that bytes begin with, in no more than size of them; NULL: there is none. It must stand at a
+ * multiple of 8.
+ */
+const struct call_record *call_record_read(const void *bytes, size_t size);
+
+/* All pieces of such a record up to the first that is not whole. */
+void call_pieces_read(const struct call_record *record, struct call_pieces *ret);
+
+/* The last piece of a part of an argument; false: it was not read. */
+bool call_pieces_find(const struct call_pieces *pieces, size_t argument, unsigned int part,
+		      struct call_memory *ret);
+
+/* A number of up to 8 bytes, not aligned. */
+static inline uint64_t memory_word(const unsigned char *bytes, size_t size, bool is_signed)
+{
+	uint64_t word = 0;
+	unsigned int unused = 64 - 8 * (unsigned int)size;
+
+	/* All machines that we know are little-endian. */
+	memcpy(&word, bytes, size);
+	return is_signed ? (uint64_t)((int64_t)(word << unused) >> unused) : word;
+}

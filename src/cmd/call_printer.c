@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns records of calls into lines, and counts what becomes no line. */
+#include "cmd/call_printer.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+
+#include "base/clock.h"
+#include "calls/descriptors.h"
+#include "calls/order.h"
+#include "calls/strace.h"
+#include "calls/truss.h"
+#include "collect/descriptor_links.h"
+#include "json/call.h"
+#include "model/label.h"
+
+/* What is known of the thread of a record. */
+struct thread_shown {
+	uint64_t last_ns;  /* CLOCK_MONOTONIC end of its last call */
+	uint64_t sleeping; /* number of the call that was shown as sleeping; 0: none */
+	uint32_t tid;
+};
+
+/* So much text is put together before it is written. */
+#define FLUSH_BYTES ((size_t)64 << 10)
+
+struct call_printer {
+	const struct options *options;
+	struct collector *collector;
+	struct output *output;
+	struct order *order; /* owned, as what follows */
+	struct descriptors *descriptors;
+	struct call_decoder *decoder;
+	struct syscall_set *raw, *verbose;
+	struct line line;
+	struct decode_options decode;
+	struct truss_options truss;
+	int64_t mono_to_real_ns;
+	struct thread_shown *threads; /* by the index of their records */
+	size_t nr_threads;
+	bool is_partial; /* calls that were not asked for are not even counted */
+	uint64_t shown;
+	uint64_t passed; /* over: their path does not match, or their number was not asked for */
+	uint64_t unread; /* behind --max-events */
+	int err;         /* of writing */
+	char fd_name[PATH_MAX + 1];
+};
+
+/* --- names ---------------------------------------------------------------------------------------- */
+
+static struct fd_text fd_name(void *context, const struct call_record *record, int fd, bool is_made)
+{
+	struct call_printer *p = context;
+	struct descriptor_name name;
+
+	/* Everybody knows what AT_FDCWD is; strace names it nevertheless. */
+	if (fd == AT_FDCWD && p->options->calls.format == CALL_FORMAT_TRUSS)
+		return (struct fd_text){ .text = NULL };
+	if (!descriptors_name(p->descriptors, record->pid, fd,
+			      is_made ? DESCRIPTOR_MADE : DESCRIPTOR_USED, &name) ||
+	    name.length >= sizeof(p->fd_name))
+		return (struct fd_text){ .text = NULL };
+	memcpy(p->fd_name, name.text, name.length);
+	p->fd_name[name.length] = 0;
+	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
+}
+
+static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)
+{
+	struct thread_shown *thread;
+	size_t size = (size_t)record->record + 1;
+
+	if (size > p->nr_threads) {
+		struct thread_shown *more = reallocarray(p->threads, size * 2, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + p->nr_threads, 0, (size * 2 - p->nr_threads) * sizeof(*more));
+		p->threads = more;
+		p->nr_threads = size * 2;
+	}
+	thread = &p->threads[record->record];
+	if (thread->tid != record->tid || record->number == 1)
+		*thread = (struct thread_shown){ .tid = record->tid };
+	return thread;
+}
+
+/* --- what is shown -------------------------------------------------------------------------------- */
+
+/* The programs know only how a path begins. */
+static bool path_matches(const struct call_record *record, const char *glob)
+{
+	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);
+	char path[MAX_FETCH + 1];
+	struct call_pieces pieces;
+	struct call_memory memory;
+
+	call_pieces_read(record, &pieces);
+	for (size_t i = 0; i < arguments->count; i++) {
+		if (arguments->arguments[i].kind != ARG_PATH ||
+		    !call_pieces_find(&pieces, i, PART_SELF, &memory) ||
+		    memory.size >= sizeof(path))
+			continue;
+		memcpy(path, memory.bytes, memory.size);
+		path[memory.size] = 0;
+		if (!fnmatch(glob, path, 0))
+			return true;
+	}
+	return false;
+}
+
+static bool record_is_chosen(const struct call_printer *p, const struct call_record *record)
+{
+	const struct options *o = p->options;
+
+	return syscall_set_has(o->output.only, record->abi, record->nr) &&
+	       (!o->calls.path || path_matches(record, o->calls.path));
+}
+
+static void print_gap(struct call_printer *p, const struct call_record *record,
+		      const struct order_gap *gap)
+{
+	struct line *line = &p->line;
+
+	if (p->options->calls.format == CALL_FORMAT_JSON) {
+		fprintf(p->output->stream, "{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n",
+			record->pid, record->tid, gap->missing);
+		return;
+	}
+	/* Whoever reads the text of strace knows no other line than this. */
+	line_put_word(line, p->options->calls.format == CALL_FORMAT_STRACE ? "strace: " : "… ");
+	line_put_natural(line, gap->missing);
+	line_put_word(line, gap->missing == 1 ? " call" : " calls");
+	line_put_word(line, " of thread ");
+	line_put_natural(line, record->tid);
+	line_put_word(line, " not shown\n");
+}
+
+static void print_below(struct call_printer *p, const char *text)
+{
+	line_put_word(&p->line, "        ");
+	line_put_word(&p->line, text);
+	line_put_char(&p->line, '\n');
+}
+
+/* The frames below a line of text. */
+static void print_stack(struct call_printer *p, const struct stack *stack)
+{
+	for (size_t i = 0; stack && i < stack->nr_frames; i++) {
+		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
+
+		if (text)
+			print_below(p, text);
+	}
+	if (stack && stack_end_name(stack->end))
+		print_below(p, stack_end_name(stack->end));
+}
+
+/* Whether one of the descriptors is one of those that --dump names. */
+static bool uses_dumped(const struct call_record *record, uint64_t dumped)
+{
+	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);
+
+	for (size_t i = 0; dumped && i < arguments->count; i++) {
+		uint64_t fd = record->arguments[i];
+
+		if (arguments->arguments[i].kind == ARG_FD && fd < 64 && dumped >> fd & 1)
+			return true;
+	}
+	return false;
+}
+
+static void print_json(struct call_printer *p, const struct call_record *record,
+		       const struct stack *stack)
+{
+	char *texts[MAX_FRAMES] = { NULL };
+	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
+	struct call_context context = {
+		.real_ns = (int64_t)record->end_ns + p->mono_to_real_ns,
+		.native = LABEL_NATIVE_ABI,
+		.comm = record->comm,
+		.comm_size = sizeof(record->comm),
+		.frames = (const char *const *)texts,
+		.nr_frames = nr,
+		.has_stack = stack,
+	};
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
+	if (!p->err)
+		p->err = report_call_json(p->decoder, record, &context, p->output->stream);
+	for (size_t i = 0; i < nr; i++)
+		free(texts[i]);
+}
+
+static void print_call(struct call_printer *p, const struct call_record *record,
+		       const struct thread_shown *thread)
+{
+	const struct stack_table *table = collector_stacks(p->collector);
+	const struct stack *stack =
+		table && record->stack_id ? stack_table_find(table, record->stack_id) : NULL;
+
+	switch (p->options->calls.format) {
+	case CALL_FORMAT_JSON:
+		print_json(p, record, stack);
+		return;
+	case CALL_FORMAT_STRACE:
+		strace_put_call(p->decoder, record, p->mono_to_real_ns, &p->line);
+		break;
+	default:
+		truss_put_call(p->decoder, record, &p->truss, thread ? thread->last_ns : 0,
+			       &p->line);
+		if (uses_dumped(record, p->options->calls.dumped))
+			truss_put_buffers(p->decoder, record, &p->line);
+	}
+	print_stack(p, stack);
+}
+
+/* Writes what was put together so far. */
+static void printer_write(struct call_printer *p)
+{
+	if (p->line.failed && !p->err)
+		p->err = -ENOMEM;
+	if (!p->err && fwrite(p->line.bytes, 1, p->line.used, p->output->stream) != p->line.used)
+		p->err = -(errno ?: EIO);
+	line_clear(&p->line);
+}
+
+static void show(void *context, const struct call_record *record, const struct order_gap *gap)
+{
+	struct call_printer *p = context;
+	struct thread_shown *thread = thread_of(p, record);
+
+	descriptors_follow(p->descriptors, record,
+			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
+	if (call_printer_is_full(p)) {
+		p->unread++;
+		return;
+	}
+	if (gap->missing)
+		print_gap(p, record, gap);
+	if (record_is_chosen(p, record)) {
+		print_call(p, record, thread);
+		p->shown++;
+	} else {
+		p->passed++;
+	}
+	if (thread)
+		thread->last_ns = record->end_ns;
+	if (p->line.used > FLUSH_BYTES)
+		printer_write(p);
+}
+
+/* --- the parts of a run --------------------------------------------------------------------------- */
+
+/* The calls that -x and -v are about: all. */
+static int all_calls(bool wanted, struct syscall_set **ret, struct diag *d)
+{
+	return wanted ? syscall_set_parse("all", ret, d) : 0;
+}
+
+static void printer_configure(struct call_printer *p)
+{
+	const struct call_options *calls = &p->options->calls;
+
+	p->decode = (struct decode_options){ fd_name, p, p->raw, p->verbose };
+	p->truss = (struct truss_options){ .shows_thread = calls->threads,
+					   .shows_time = calls->elapsed,
+					   .shows_delta = calls->delta,
+					   .shows_cpu = calls->system_time,
+					   .is_coloured = output_has_color(p->output->stream) };
+	p->is_partial = p->options->output.only || p->options->collector.slower_than_ns;
+	p->mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns();
+}
+
+int call_printer_new(const struct options *o, struct collector *collector, struct output *output,
+		     struct call_printer **ret, struct diag *d)
+{
+	static const struct descriptor_source source = {
+		.read_link = descriptor_link_read,
+		.read_socket = socket_describe,
+		.sees_our_pids = process_sees_our_pids,
+	};
+	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return diag_oom(d);
+	p->options = o;
+	p->collector = collector;
+	p->output = output;
+	err = all_calls(o->calls.raw, &p->raw, d) ?: all_calls(o->calls.structs, &p->verbose, d);
+	if (err)
+		return err;
+	printer_configure(p);
+	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
+	    descriptors_new(&source, &p->descriptors) || call_decoder_new(&p->decode, &p->decoder))
+		return diag_oom(d);
+	*ret = steal_ptr(&p);
+	return 0;
+}
+
+void call_printer_free(struct call_printer *p)
+{
+	if (!p)
+		return;
+	order_free(p->order);
+	descriptors_free(p->descriptors);
+	call_decoder_free(p->decoder);
+	syscall_set_free(p->raw);
+	syscall_set_free(p->verbose);
+	line_done(&p->line);
+	free(p->threads);
+	free(p);
+}
+
+void call_printer_begin(struct call_printer *p)
+{
+	const struct options *o = p->options;
+
+	p->err = output_begin(p->output, o);
+	p->output->begun = true;
+	p->truss.start_ns = clock_mono_ns();
+	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||
+				 collector_live(p->collector) > 1;
+}
+
+int call_printer_add(struct call_printer *p, const struct call_record *record)
+{
+	int err = order_add(p->order, record);
+
+	/* For want of memory it is missing, and is said to be. */
+	return err == -ENOMEM ? 0 : err;
+}
+
+void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
+{
+	/* A record is there a little after its end. */
+	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
+}
+
+void call_printer_show_sleeper(struct call_printer *p, const struct call_record *record)
+{
+	struct thread_shown *thread = thread_of(p, record);
+
+	if (p->options->calls.format != CALL_FORMAT_TRUSS || call_printer_is_full(p) || !thread ||
+	    thread->sleeping == record->number || !record_is_chosen(p, record))
+		return;
+	thread->sleeping = record->number;
+	p->truss.is_sleeping = true;
+	truss_put_call(p->decoder, record, &p->truss, thread->last_ns, &p->line);
+	p->truss.is_sleeping = false;
+}
+
+bool call_printer_is_full(const struct call_printer *p)
+{
+	return p->options->calls.max_events && p->shown >= p->options->calls.max_events;
+}
+
+static uint64_t calls_counted(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		sum += snapshot->rows[i]->calls;
+	return sum;
+}
+
+void call_printer_conclude(struct call_printer *p, const struct snapshot *snapshot,
+			   const struct call_totals *totals)
+{
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	uint64_t counted, left_out = totals->left_out + p->passed, lost;
+
+	printer_write(p);
+	if (snapshot_select(snapshot, p->options->output.only, &chosen))
+		return;
+	counted = calls_counted(chosen);
+	lost = above(counted, p->shown + left_out + p->unread);
+	fprintf(stderr, "bpftruss: %" PRIu64 " call%s shown", p->shown, plural(p->shown));
+	if (left_out)
+		fprintf(stderr, " + %" PRIu64 " left out", left_out);
+	if (p->unread)
+		fprintf(stderr, " + %" PRIu64 " after --max-events", p->unread);
+	fprintf(stderr, " + %" PRIu64 " lost = %" PRIu64 " counted\n", lost, counted);
+}
+
+int call_printer_flush(struct call_printer *p, struct diag *d)
+{
+	printer_write(p);
+	if (!p->err && fflush(p->output->stream))
+		p->err = -errno;
+	return p->err ? output_failed(p->options, p->err, d) : 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads links of /proc. Nothing is opened: a look leaves no trace in the process. */
+#include "collect/descriptor_links.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+ssize_t descriptor_link_read(__attribute__((unused)) void *context, uint32_t pid, int fd, char *buf,
+			     size_t size)
+{
+	char path[64];
+	ssize_t length;
+	int err;
+
+	if (fd == AT_FDCWD)
+		snprintf(path, sizeof(path), "/proc/%u/cwd", pid);
+	else
+		snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	length = readlink(path, buf, size - 1);
+	if (length >= 0) {
+		buf[length] = 0;
+		return length;
+	}
+	err = errno;
+	if (err != ENOENT)
+		return -err;
+	/* The process may have gone, or have ended, with its files. */
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return readlink(path, buf, 1) < 0 ? -ESRCH : -ENOENT;
+}
+
+bool process_sees_our_pids(__attribute__((unused)) void *context, uint32_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	return !stat("/proc/self/ns/pid", &ours) && !stat(path, &theirs) &&
+	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
