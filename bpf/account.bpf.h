@@ -18,6 +18,7 @@
 #include "bpftruss/abi.h"
 #include "bpftruss/hist_bucket.h"
 #include "arch.bpf.h"
+#include "arguments.bpf.h"
 #include "calls.bpf.h"
 #include "control.bpf.h"
 #include "losses.bpf.h"
@@ -298,11 +299,16 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->abi = abi;
 	if (stacks)
 		record->stack_id = record->kernel_stack_id = 0;
-	if (split_by)
+	if (split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
-	record->enter_delay_ns = task_run_delay(task);
 	user_time_add(record, cpu);
+	/* The time that this takes is nobody's. */
+	if (splits_by_argument()) {
+		record->split = call_argument(index, regs, abi, nr, record->share);
+		record->mark_cpu_ns = cpu_clock(record, &now);
+	}
+	record->enter_delay_ns = task_run_delay(task);
 	record->enter_ns = now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
@@ -382,6 +388,11 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		return 0;
 	if (call_is_shown(call.abi, call.nr))
 		call_note_late(index, regs, call.abi, call.nr);
+	/* What an exec pointed at has gone with the program before. */
+	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
+		call.split = call_argument(index, regs, call.abi, call.nr, record->share);
+		call.is_split = 1;
+	}
 	if (flags & RECORD_OPEN_EARLY)
 		return call_count_untimed(record, &call, result, false);
 	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
@@ -421,6 +432,32 @@ static __always_inline u64 time_since(u64 now, u64 start)
 	if (wrapped)
 		loss_add(LOSS_TIME_CLAMPED);
 	return time & ~wrapped;
+}
+
+/* A path that was not in memory when the call began may be there now: the kernel has read it. */
+static __always_inline void call_read_path_again(struct task_record *record, struct call *call)
+{
+	u64 now;
+
+	if (split_by != SPLIT_PATH || call->split != ARGUMENT_UNKNOWN ||
+	    call_is_exec(call->abi, call->nr))
+		return;
+	call->split =
+		argument_key(call->index, call_split_argument(call->abi, call->nr), record->share);
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
+/* How long a call waited for a CPU; the time off it is cut to what is possible. */
+static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 wall,
+				     u64 *off)
+{
+	u64 runq = task_run_delay(task) - record->enter_delay_ns;
+
+	if (*off > wall) {
+		loss_add(LOSS_TIME_CLAMPED);
+		*off = wall;
+	}
+	return runq > *off ? *off : runq;
 }
 
 /* Adds a call that has ended to its slot. */
@@ -466,15 +503,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	if (off) {
-		if (off > wall) {
-			loss_add(LOSS_TIME_CLAMPED);
-			off = wall;
-		}
-		runq = task_run_delay(task) - record->enter_delay_ns;
-		if (runq > off)
-			runq = off;
-	}
+	if (off)
+		runq = call_runq(task, record, wall, &off);
 	if (wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
@@ -489,10 +519,12 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 							   stacks ? record->stack_id : 0, record });
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
-	if (regs)
+	if (regs) {
+		call_read_path_again(record, &call);
 		call_book(record, &call, result, wall, off, runq);
-	else
+	} else {
 		call_book_once(record, &call, result, &(struct call_times){ wall, off, runq });
+	}
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */

@@ -21,6 +21,11 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 /* What rows are split by: enum call_split. */
 const volatile __u32 split_by = SPLIT_NONE;
 
+static __always_inline bool splits_by_argument(void)
+{
+	return split_by == SPLIT_PATH || split_by == SPLIT_FILE;
+}
+
 /* Only the calls marked here are asked for, or all. */
 const volatile bool some_calls = false;
 
@@ -131,6 +136,9 @@ static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 
 static __always_inline bool call_is_split(const struct call *call)
 {
+	/* A call that has no such argument is in the row of its number. */
+	if (splits_by_argument() && call->split == ARGUMENT_ABSENT)
+		return false;
 	return split_by && call->is_split && (u32)call->nr < CALLS_INDEXED &&
 	       call_is_chosen(call->abi, call->nr);
 }

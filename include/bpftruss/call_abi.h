@@ -44,7 +44,9 @@ struct call_plan {
 	__u8 nr_fetches;
 	__u8 fd_arguments;   /* a bit for each argument that is a descriptor */
 	__u8 path_arguments; /* a bit for each that is the address of a path */
-	__u8 pad[5];
+	__u8 first_fd;       /* index of the first of them, plus 1; 0: there is none */
+	__u8 first_path;
+	__u8 pad[3];
 };
 
 /* The index of a call's plan; numbers beyond CALLS_INDEXED have none. */

@@ -36,9 +36,10 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "unit", "container",
-					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
-					 "arg1", "arg2",   "arg3",    "arg4", "arg5" };
+static const char *const key_words[] = { "pid",       "tid",  "thread", "comm",    "unit",
+					 "container", "user", "cgroup", "syscall", "abi",
+					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
+					 "arg4",      "arg5", "path",   "dir",     "file" };
 
 const char *const call_format_names[NR_CALL_FORMAT] = {
 	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
@@ -211,7 +212,8 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\nsyscall,abi,cpu,arg0...arg5",
+	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\n"
+	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: smallest", .asked = true },
@@ -262,6 +264,8 @@ const struct option_def option_defs[] = {
 	  .high = 30000000 },
 	{ "max-stacks", 0, OPTION_NUMBER, TABLES, TO(collector.max_stacks),
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
+	{ "max-paths", 0, OPTION_NUMBER, VERB_COUNT | VERB_TOP_REPORT, TO(collector.max_paths),
+	  "paths or files that --by tells apart (default 16384)", "tables", .high = 1000000 },
 
 	/* The daemon's history. */
 	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep no history",

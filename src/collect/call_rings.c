@@ -43,8 +43,8 @@ static uint32_t possible_cpus(void)
 void call_rings_configure(struct truss_bpf *skel, const struct collector_options *options)
 {
 	const struct call_view *view = options->view;
-	struct bpf_map *const maps[] = { skel->maps.open_calls, skel->maps.call_plans,
-					 skel->maps.call_rings, skel->maps.call_totals };
+	struct bpf_map *const maps[] = { skel->maps.open_calls, skel->maps.call_rings,
+					 skel->maps.call_totals };
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps) && !view; i++)
 		bpf_map__set_autocreate(maps[i], false);
@@ -67,7 +67,7 @@ static uint32_t ring_bytes(uint32_t wanted, uint32_t cpus)
 	return bytes;
 }
 
-static int plans_fill(const struct truss_bpf *skel, const struct plan_options *options)
+int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *options)
 {
 	struct call_plan plan;
 	uint32_t key;
@@ -78,7 +78,7 @@ static int plans_fill(const struct truss_bpf *skel, const struct plan_options *o
 			if (nr >= CALLS_INDEXED)
 				continue;
 			call_plan_fill(abi, nr, options, &plan);
-			if (!plan.nr_fetches && !plan.fd_arguments)
+			if (!plan.nr_fetches && !plan.fd_arguments && !plan.path_arguments)
 				continue;
 			key = (uint32_t)CALL_PLAN(abi, nr);
 			err = bpf_map__update_elem(skel->maps.call_plans, &key, sizeof(key), &plan,
@@ -133,7 +133,7 @@ int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct 
 	rings->count = cpus;
 	for (uint32_t i = 0; i < cpus; i++)
 		rings->rings[i].fd = -1;
-	err = plans_fill(skel, &view->plan);
+	err = call_plans_fill(skel, &view->plan);
 	for (uint32_t i = 0; i < cpus && !err; i++)
 		err = ring_new(rings, skel, i, ring_bytes(view->ring_bytes, cpus));
 	err = err ?: map_array_new(skel->maps.open_calls, &rings->open_calls);

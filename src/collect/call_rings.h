@@ -16,6 +16,9 @@ void call_rings_configure(struct truss_bpf *skel, const struct collector_options
 /* Once it is loaded, and before it is attached. 0 or -errno. */
 int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct call_rings **ret);
 
+/* Tells the programs what calls of each number have in memory. 0 or -errno. */
+int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *options);
+
 void call_rings_free(struct call_rings *rings);
 CLEANUP_OF(call_rings, call_rings_free)
 

@@ -145,6 +145,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	bpf_program__set_flags(skel->progs.fault_in, BPF_F_SLEEPABLE);
 	bpf_program__set_autoload(skel->progs.list_calls, options->lists_calls);
 	call_rings_configure(skel, options);
+	arguments_configure(skel, options);
 	collector_configure_stacks(c, options);
 }
 
@@ -190,6 +191,8 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = truss_bpf__load(c->skel);
 	if (!err && options->calls)
 		err = mark_calls(c->skel->maps.chosen_calls, options->calls);
+	if (!err && options->split_by >= SPLIT_PATH)
+		err = arguments_new(c->skel, &c->arguments);
 	if (!err && options->view)
 		err = call_rings_new(c->skel, options->view, &c->rings);
 	err = err ?: truss_bpf__attach(c->skel);
@@ -292,6 +295,7 @@ void collector_free(struct collector *c)
 	user_names_done(&c->users);
 	call_stacks_free(c->stacks);
 	call_rings_free(c->rings);
+	arguments_free(c->arguments);
 	free(c);
 }
 

@@ -5,6 +5,7 @@
 #include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
+#include "collect/arguments.h"
 #include "collect/call_rings.h"
 #include "collect/call_stacks.h"
 #include "collect/cgroups.h"
@@ -39,11 +40,12 @@ struct target_thread {
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
-	struct tables tables;       /* written by user space only after their task has ended */
-	struct call_stacks *stacks; /* NULL without --stacks */
-	struct call_rings *rings;   /* NULL unless single calls are shown */
-	struct builder *ended;      /* totals of tasks whose records were given back */
-	struct idle *idle;          /* those of tasks that sleep; NULL: rows are by thread */
+	struct tables tables;        /* written by user space only after their task has ended */
+	struct call_stacks *stacks;  /* NULL without --stacks */
+	struct call_rings *rings;    /* NULL unless single calls are shown */
+	struct arguments *arguments; /* NULL unless rows are split by path or file */
+	struct builder *ended;       /* totals of tasks whose records were given back */
+	struct idle *idle;           /* those of tasks that sleep; NULL: rows are by thread */
 
 	struct process *targets;
 	size_t nr_targets;

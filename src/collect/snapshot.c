@@ -155,6 +155,8 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 	/* After the rows: a loss that they show is counted. */
 	err = err ?: snapshot_read_losses(c, &snapshot->losses);
 	err = err ?: snapshot_name_ids(c, snapshot);
+	if (!err && c->arguments)
+		err = arguments_read(c->arguments, c->skel, &snapshot->arguments);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));

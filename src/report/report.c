@@ -70,7 +70,7 @@ void report_options_settle(struct report_options *o)
 /* It has all rows, by process and call, and by what they are split by. */
 bool report_is_whole(const struct report_options *o)
 {
-	const unsigned int splits = GROUP_TID | GROUP_SPLITS, keys = o->table.keys;
+	const unsigned int splits = GROUP_TID | (GROUP_SPLITS & ~GROUP_DIR), keys = o->table.keys;
 
 	return !o->errors && !o->table.hist && !table_is_shaped(&o->table) &&
 	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
