@@ -60,7 +60,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 		slot->errors++;
 		if (errnos_are_off())
 			loss_add(LOSS_ERRNO_OFF);
-		else if (!slot_tally(slot, -result))
+		else if (!slot_tally(slot, -result, 1))
 			loss_add(LOSS_ERRNO_TABLE_FULL);
 	}
 	return 0;
@@ -68,7 +68,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 
 LOOKED_AT_ONCE int slot_carry_bucket(struct call_slot *slot, u32 bucket)
 {
-	if (slot && !slot_tally(slot, TALLY_WRAP + bucket))
+	if (slot && !slot_tally(slot, TALLY_WRAP + bucket, 1))
 		loss_add(LOSS_BUCKET_WRAPPED);
 	return 0;
 }
@@ -136,9 +136,8 @@ static __always_inline void record_show_call(struct task_record *record, u32 ind
 	call_show(index, &(struct call_end_facts){ .end_ns = bpf_ktime_get_ns(),
 						   .result = result,
 						   .flags = flags,
-						   .pid = record->pid,
-						   .tid = record->tid,
-						   .stack_id = stacks ? record->stack_id : 0 });
+						   .stack_id = stacks ? record->stack_id : 0,
+						   .record = record });
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
@@ -149,9 +148,11 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 
 	if (slower_than_ns || !record || !call)
 		return 0;
+	/* Still open: its end was missed, and with it the result. */
 	if (call_is_shown(call->abi, call->nr))
 		record_show_call(record, call->index, result,
-				 denied ? CALL_RETURNED | CALL_DENIED : CALL_RETURNED);
+				 (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
+					 (denied ? CALL_DENIED : 0));
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
@@ -162,8 +163,8 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 		slot->denied++;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
-		slot_count_stack(slot, record, call,
-				 &(struct stack_sums){ .error = result_is_failure(result) });
+		slot_count_stack(slot, record, call, &(struct call_times){},
+				 result_is_failure(result));
 	stores_order();
 	slot->settled = slot->calls;
 	return 0;
@@ -186,7 +187,7 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
 		if (!record->stack_id && !stacks_are_off())
 			record->stack_id = stack_none(WALK_END, STACK_KILLED);
-		slot_count_stack(slot, record, call, &(struct stack_sums){});
+		slot_count_stack(slot, record, call, &(struct call_times){}, false);
 	}
 	stores_order();
 	slot->settled = slot->calls;
@@ -422,6 +423,36 @@ static __always_inline u64 time_since(u64 now, u64 start)
 	return time & ~wrapped;
 }
 
+/* Adds a call that has ended to its slot. */
+static __always_inline int call_book(struct task_record *record, struct call *call, s64 result,
+				     u64 wall, u64 off, u64 runq)
+{
+	struct call_slot *slot = slot_find(record, call);
+
+	if (!slot)
+		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
+	slot->calls++;
+	stores_order();
+	if (!slot_count_time(slot, wall, off, runq))
+		wall = off = runq = 0;
+	slot_count_result(slot, result);
+	if (stacks && call_is_stacked(call->abi, call->nr))
+		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
+				 result_is_failure(result));
+	stores_order();
+	slot->settled = slot->calls;
+	return 0;
+}
+
+/* Does the same for the verifier to look at once, where one more function call costs little. */
+LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call, s64 result,
+				  const struct call_times *times)
+{
+	if (!record || !call || !times)
+		return 0;
+	return call_book(record, call, result, times->wall_ns, times->off_ns, times->runq_ns);
+}
+
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
@@ -430,7 +461,6 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	u64 now, cpu = cpu_clock(record, &now);
 	u64 wall = time_since(now, record->enter_ns);
 	u64 off = wall - (cpu - record->mark_cpu_ns);
-	struct call_slot *slot;
 	u64 runq = 0;
 
 	record->mark_cpu_ns = cpu;
@@ -455,27 +485,22 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		call_take_stack(record, regs);
 	if (call_is_shown(call.abi, call.nr)) {
 		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
-							   CALL_RETURNED | CALL_TIMED, record->pid,
-							   record->tid,
-							   stacks ? record->stack_id : 0 });
+							   CALL_RETURNED | CALL_TIMED,
+							   stacks ? record->stack_id : 0, record });
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
-	slot = slot_find(record, &call);
-	if (!slot) {
-		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));
-		return;
-	}
-	slot->calls++;
-	stores_order();
-	if (!slot_count_time(slot, wall, off, runq))
-		wall = off = runq = 0;
-	slot_count_result(slot, result);
-	if (stacks && call_is_stacked(call.abi, call.nr))
-		slot_count_stack(
-			slot, record, &call,
-			&(struct stack_sums){ wall, off, runq, result_is_failure(result) });
-	stores_order();
-	slot->settled = slot->calls;
+	if (regs)
+		call_book(record, &call, result, wall, off, runq);
+	else
+		call_book_once(record, &call, result, &(struct call_times){ wall, off, runq });
+}
+
+/* Settles the open call of the current task, which executes another program: it has no stack by now. */
+LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
+{
+	if (record)
+		call_settle(current_task(), record, index, 0, NULL);
+	return 0;
 }
 
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,

@@ -251,6 +251,9 @@ static __always_inline u64 open_argument(const struct open_call *open, u32 i)
 	return i < CALL_ARGUMENTS ? open->call.arguments[i] : 0;
 }
 
+/* So that no product overflows. */
+#define MOST_ELEMENTS (1UL << 40)
+
 /* How many bytes a fetch that counts them is for. */
 static __always_inline u64 fetch_size(const struct open_call *open, const struct call_fetch *fetch)
 {
@@ -259,9 +262,12 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 
 	switch (fetch->kind) {
 	case FETCH_COUNTED:
-		return fetch->unit * (length < (1UL << 40) ? length : 1UL << 40);
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_RETURNED:
-		return fetch->unit * (u64)open->call.result;
+		/* What was left out of a message counts in the result, too. */
+		if (length > (u64)open->call.result)
+			length = open->call.result;
+		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_POINTED:
 		bpf_probe_read_user(&pointed, sizeof(pointed), (const void *)length);
 		return pointed;
@@ -357,8 +363,7 @@ static __always_inline void call_fault_in(struct open_call *open, u32 index)
 		if (bpf_copy_from_user(&byte, 1, (const void *)address))
 			return;
 		/* A string may go on there. */
-		bpf_copy_from_user(&byte, 1,
-				   (const void *)((address | (PAGE_BYTES - 1)) + 1));
+		bpf_copy_from_user(&byte, 1, (const void *)((address | (PAGE_BYTES - 1)) + 1));
 		call_read(open, index);
 	}
 }
@@ -411,7 +416,8 @@ LOOKED_AT_ONCE int call_has_path(u32 index)
 			return 0;
 		piece = (const struct call_piece *)&open->bytes[at];
 		at += sizeof(*piece) + ((piece->size + 7) & ~7u);
-		if (!(plan->path_arguments >> (piece->argument & 7) & 1) || piece->part != PART_SELF)
+		if (!(plan->path_arguments >> (piece->argument & 7) & 1) ||
+		    piece->part != PART_SELF)
 			continue;
 		for (i = 0; i < PATH_PREFIX_MAX && i < conditions.path_size; i++) {
 			if (((const u8 *)(piece + 1))[i] != conditions.path[i])
@@ -517,8 +523,8 @@ struct call_end_facts {
 	u64 end_ns, wall, off, runq;
 	s64 result;
 	u32 flags;
-	u32 pid, tid;
 	u64 stack_id;
+	const struct task_record *record;
 };
 
 static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
@@ -528,8 +534,9 @@ static __always_inline void call_show(u32 index, const struct call_end_facts *fa
 	if (!open)
 		return;
 	open->call.flags = facts->flags;
-	open->call.pid = facts->pid;
-	open->call.tid = facts->tid;
+	open->call.pid = facts->record->pid;
+	open->call.tid = facts->record->tid;
+	__builtin_memcpy(open->call.comm, facts->record->comm, sizeof(open->call.comm));
 	open->call.end_ns = facts->end_ns;
 	open->call.wall_ns = facts->wall;
 	open->call.off_ns = facts->off;

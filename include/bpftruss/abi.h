@@ -132,7 +132,11 @@ struct listed_thread {
 	__u64 age_ns;
 	__u64 arguments[CALL_ARGUMENTS]; /* all 0 where the kernel does not show them */
 	__u64 ip, sp;                    /* where the program called; 0: not shown */
-	char comm[16];                   /* of the thread */
+	__u64 bp, di;                    /* only if it did not run while it was listed */
+	__u32 is_still;                  /* whether it did not */
+	__u32 pad;
+	__u64 switches; /* so far: while they are no more, it sleeps on */
+	char comm[16];  /* of the thread */
 };
 
 /* Holds what the kernel has booked for a thread since it exists. */

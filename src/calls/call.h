@@ -2,8 +2,8 @@
 /* One call while it is decoded: what the parts of the decoder share. */
 #pragma once
 
-#include "calls/decode.h"
 #include "calls/pieces.h"
+#include "calls/value_writer.h"
 #include "syscalls/names.h"
 
 /* How structures lie in memory. */
@@ -34,10 +34,13 @@ struct call_shape {
 };
 
 struct call {
-	struct call_decoder *decoder;
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
+	void *context;
 	const struct call_record *record;
 	const struct call_shape *shape;
 	struct value_writer *to;
+	enum syscall_abi abi; /* one that exists */
 	enum layout layout;
 	bool has_failed, has_pieces;
 	struct call_pieces pieces; /* if it has any */
@@ -54,6 +57,15 @@ static inline size_t layout_pointer(enum layout layout)
 	return layout == LAYOUT_64 ? 8 : 4;
 }
 
+static inline bool abi_has_32_bits(enum syscall_abi abi)
+{
+	return abi == ABI_I386 || abi == ABI_ARM;
+}
+
+/* A part of what an argument points at; false: nobody tried to read it. */
+bool call_find_memory(const struct call *call, size_t i, unsigned int part,
+		      struct call_memory *ret);
+
 /* Writes an address for lack of something better. */
 void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory);
 
@@ -66,6 +78,3 @@ void call_put_fd(const struct call *call, int fd, bool is_dirfd);
 
 /* Elements an address points at: SIZE_MAX if nobody knows. */
 size_t call_length(const struct call *call, const struct argument *argument);
-
-/* What argument i of this call is. */
-void call_put_value(const struct call *call, const struct argument *argument, size_t i);

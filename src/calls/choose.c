@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -37,7 +38,8 @@ static const struct argument *choose_open(const struct call *call, size_t *at,
 	uint64_t flags = i ? call_argument(call, i - 1) : 0;
 
 	(void)scratch;
-	if (as_in_table(call, i)->kind == ARG_MODE && !(flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))))
+	if (as_in_table(call, i)->kind == ARG_MODE &&
+	    !(flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))))
 		return NULL;
 	return as_in_table(call, i);
 }
@@ -49,6 +51,22 @@ static const struct argument *choose_mmap(const struct call *call, size_t *at,
 	if (as_in_table(call, *at)->kind == ARG_OFFSET)
 		return as_kind(call, *at, ARG_HEX, NULL, scratch);
 	return as_in_table(call, *at);
+}
+
+static const struct argument *choose_mremap(const struct call *call, size_t *at,
+					    struct argument *scratch)
+{
+	bool has_address = call_argument(call, 3) & (MREMAP_FIXED | MREMAP_DONTUNMAP);
+
+	(void)scratch;
+	return *at == 4 && !has_address ? NULL : as_in_table(call, *at);
+}
+
+/* Lengths that are bits of an ABI. */
+static const struct argument *choose_rseq(const struct call *call, size_t *at,
+					  struct argument *scratch)
+{
+	return *at == 1 ? as_kind(call, *at, ARG_HEX, NULL, scratch) : as_in_table(call, *at);
 }
 
 /* --- fcntl -------------------------------------------------------------------------------------- */
@@ -96,7 +114,8 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 			continue;
 		if (fcntl_commands[n].kind == ARG_UNUSED)
 			return NULL;
-		as_kind(call, i, fcntl_commands[n].kind, own_set(call->to, fcntl_commands[n].set), scratch);
+		as_kind(call, i, fcntl_commands[n].kind, own_set(call->to, fcntl_commands[n].set),
+			scratch);
 		if (fcntl_commands[n].type)
 			snprintf(scratch->type, sizeof(scratch->type), "%s",
 				 fcntl_commands[n].type);
@@ -109,13 +128,20 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 
 /* What each operation makes of the arguments from the third on, a letter each; "." leaves it out. */
 static const char *const futex_forms[] = {
-	[FUTEX_WAIT] = "ut",        [FUTEX_WAKE] = "i",
-	[FUTEX_FD] = "u",           [FUTEX_REQUEUE] = "uua",
-	[FUTEX_CMP_REQUEUE] = "uuau", [FUTEX_WAKE_OP] = "uuax",
-	[FUTEX_LOCK_PI] = ".t",     [FUTEX_UNLOCK_PI] = "",
-	[FUTEX_TRYLOCK_PI] = "",    [FUTEX_WAIT_BITSET] = "ut.b",
-	[FUTEX_WAKE_BITSET] = "u..b", [FUTEX_WAIT_REQUEUE_PI] = "uta",
-	[FUTEX_CMP_REQUEUE_PI] = "uuau", [FUTEX_LOCK_PI2] = ".t",
+	[FUTEX_WAIT] = "ut",
+	[FUTEX_WAKE] = "i",
+	[FUTEX_FD] = "u",
+	[FUTEX_REQUEUE] = "uua",
+	[FUTEX_CMP_REQUEUE] = "uuau",
+	[FUTEX_WAKE_OP] = "uuax",
+	[FUTEX_LOCK_PI] = ".t",
+	[FUTEX_UNLOCK_PI] = "",
+	[FUTEX_TRYLOCK_PI] = "",
+	[FUTEX_WAIT_BITSET] = "ut.b",
+	[FUTEX_WAKE_BITSET] = "u..b",
+	[FUTEX_WAIT_REQUEUE_PI] = "uta",
+	[FUTEX_CMP_REQUEUE_PI] = "uuau",
+	[FUTEX_LOCK_PI2] = ".t",
 };
 
 static const struct argument *choose_futex(const struct call *call, size_t *at,
@@ -124,7 +150,7 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 	const size_t i = *at;
 	static const struct flag_name any[] = { { "FUTEX_BITSET_MATCH_ANY", UINT32_MAX,
 						  UINT64_MAX } };
-	static const struct flag_set bits = { "futex_bits", any, 1 };
+	static const struct flag_set bits = { "futex_bits", any, 1, false };
 	uint32_t command = (uint32_t)call_argument(call, 1) & FUTEX_CMD_MASK;
 	const char *form;
 
@@ -153,7 +179,8 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 
 static const struct {
 	int option;
-	enum argument_kind kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
+	enum argument_kind
+		kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
 } prctl_options[] = {
 	{ PR_SET_NAME, ARG_STRING },       { PR_GET_NAME, ARG_ADDRESS },
 	{ PR_SET_PDEATHSIG, ARG_SIGNAL },  { PR_GET_PDEATHSIG, ARG_ADDRESS },
@@ -200,6 +227,11 @@ static const struct flag_set *option_set(const struct call *call, int level)
 	return NULL;
 }
 
+static bool is_error(const struct call *call)
+{
+	return (int)call_argument(call, 1) == SOL_SOCKET && (int)call_argument(call, 2) == SO_ERROR;
+}
+
 /* A value of four bytes is a number: options that have others of that size are rare. */
 static const struct argument *choose_option(const struct call *call, size_t *at,
 					    struct argument *scratch)
@@ -209,7 +241,8 @@ static const struct argument *choose_option(const struct call *call, size_t *at,
 	struct call_memory memory;
 
 	if (i == 2)
-		return as_kind(call, i, ARG_ENUM, option_set(call, (int)call_argument(call, 1)), scratch);
+		return as_kind(call, i, ARG_ENUM, option_set(call, (int)call_argument(call, 1)),
+			       scratch);
 	if (i != 3 || !call->has_pieces ||
 	    !call_pieces_find(&call->pieces, i, PART_SELF, &memory) ||
 	    memory.flags & PIECE_UNREADABLE || memory.size != sizeof(uint32_t) ||
@@ -217,7 +250,7 @@ static const struct argument *choose_option(const struct call *call, size_t *at,
 		return argument;
 	as_kind(call, i, ARG_STRUCT, NULL, scratch);
 	scratch->length_kind = LENGTH_ONE;
-	strcpy(scratch->type, "int");
+	strcpy(scratch->type, is_error(call) ? "errno" : "int");
 	return scratch;
 }
 
@@ -233,7 +266,7 @@ static const struct argument *choose_socket(const struct call *call, size_t *at,
 		{ "NETLINK_KOBJECT_UEVENT", NETLINK_KOBJECT_UEVENT, UINT64_MAX },
 		{ "NETLINK_GENERIC", NETLINK_GENERIC, UINT64_MAX },
 	};
-	static const struct flag_set netlinks = { "netlink", netlink, ARRAY_SIZE(netlink) };
+	static const struct flag_set netlinks = { "netlink", netlink, ARRAY_SIZE(netlink), false };
 	uint64_t family = call_argument(call, 0);
 
 	if (i != 2)
@@ -283,9 +316,9 @@ static const struct argument *choose_clone(const struct call *call, size_t *i,
 	*i = at;
 	if (clone_arguments[n].flags && !(clone_arguments[n].flags & flags))
 		return as_kind(call, at, ARG_UNUSED, NULL, scratch);
-	if (!strcmp(clone_arguments[n].name, "tls"))
-		return as_kind(call, at, ARG_ADDRESS, NULL, scratch);
 	*scratch = *as_in_table(call, at);
+	if (clone_arguments[n].flags & (CLONE_SETTLS | CLONE_CHILD_SETTID))
+		scratch->kind = ARG_ADDRESS;
 	snprintf(scratch->name, sizeof(scratch->name), "%s", clone_arguments[n].name);
 	return scratch;
 }
@@ -298,20 +331,14 @@ argument_chooser argument_chooser_find(const char *name)
 		const char *name;
 		argument_chooser choose;
 	} choosers[] = {
-		{ "open", choose_open },
-		{ "openat", choose_open },
-		{ "mq_open", choose_open },
-		{ "mmap", choose_mmap },
-		{ "fcntl", choose_fcntl },
-		{ "fcntl64", choose_fcntl },
-		{ "futex", choose_futex },
-		{ "futex_time64", choose_futex },
-		{ "prctl", choose_prctl },
-		{ "getsockopt", choose_option },
-		{ "setsockopt", choose_option },
-		{ "clone", choose_clone },
-		{ "socket", choose_socket },
-		{ "socketpair", choose_socket },
+		{ "open", choose_open },         { "openat", choose_open },
+		{ "mq_open", choose_open },      { "mmap", choose_mmap },
+		{ "mremap", choose_mremap },     { "rseq", choose_rseq },
+		{ "fcntl", choose_fcntl },       { "fcntl64", choose_fcntl },
+		{ "futex", choose_futex },       { "futex_time64", choose_futex },
+		{ "prctl", choose_prctl },       { "getsockopt", choose_option },
+		{ "setsockopt", choose_option }, { "clone", choose_clone },
+		{ "socket", choose_socket },     { "socketpair", choose_socket },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choosers); i++) {

@@ -3,6 +3,8 @@
  * Answers what a descriptor is. What a call did is staged until the next one comes, so that both what it used
  * and what it made can be named while its line is written.
  */
+#include "base/clock.h"
+#include "base/text.h"
 #include "calls/descriptors_private.h"
 
 /* Longer links are none of ours: /proc cuts them to a page. */
@@ -142,7 +144,17 @@ static struct fd_entry *entry_ask(struct descriptors *d, struct fd_process *proc
 	if (entry && entry_is_stale(process, entry))
 		flags &= ~ENTRY_INCOMPLETE;
 	name = name_ask(d, process, fd, name, &flags);
-	return fd_entry_set(&d->table, process, fd, name, flags);
+	entry = fd_entry_set(&d->table, process, fd, name, flags);
+	if (entry)
+		entry->asked_ns = clock_mono_ns();
+	return entry;
+}
+
+/* What /proc said before a call began, and no call has changed since, is certain. */
+static void entry_confirm(const struct descriptors *d, struct fd_entry *entry)
+{
+	if (entry->asked_ns && d->begin_ns > entry->asked_ns)
+		entry->flags &= ~(uint32_t)ENTRY_LATE;
 }
 
 struct fd_entry *entry_get(struct descriptors *d, struct fd_process *process, int fd)
@@ -195,7 +207,7 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 {
 	struct change *change = moment == DESCRIPTOR_MADE ? change_find(d, pid, fd) : NULL;
 	const struct fd_process *process;
-	const struct fd_entry *entry;
+	struct fd_entry *entry;
 
 	if (fd < 0 && fd != DESCRIPTOR_CWD)
 		return false;
@@ -203,6 +215,8 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 		return change_name(d, change, ret);
 	process = fd_process_find(&d->table, pid);
 	entry = process ? fd_entry_find(&d->table, process, fd) : NULL;
+	if (entry && !entry_is_stale(process, entry))
+		entry_confirm(d, entry);
 	if (entry && !entry_is_stale(process, entry) && !(entry->flags & ENTRY_INCOMPLETE))
 		return name_return(entry->name, entry->flags, ret);
 	if (is_too_late(d, pid, fd)) {
@@ -283,7 +297,7 @@ static void exec_settle(struct descriptors *d, struct fd_process *process)
 /* More descriptors are not copied for a child: it asks for the others. */
 #define MAX_COPIES 256
 
-static bool process_sees_our_pids(struct descriptors *d, struct fd_process *process)
+static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
 {
 	if (process->pids == PIDS_NOT_ASKED)
 		process->pids = d->source.sees_our_pids && d->source.sees_our_pids(
@@ -299,7 +313,7 @@ static void child_settle(struct descriptors *d, struct fd_process *parent)
 	struct fd_process *child;
 	uint32_t left = MAX_COPIES;
 
-	if (!process_sees_our_pids(d, parent) || d->staged.child == parent->pid)
+	if (!pids_are_ours(d, parent) || d->staged.child == parent->pid)
 		return;
 	child = fd_process_find(&d->table, d->staged.child);
 	if (child && child->seen_ns > d->staged.child_ns) {
@@ -353,13 +367,29 @@ static void staged_settle(struct descriptors *d)
 	staged_clear(d);
 }
 
+/* Finds a record's process: another one than before, if the numbers of its first thread begin again. */
+static struct fd_process *process_of(struct descriptors *d, const struct call_record *record)
+{
+	struct fd_process *process = fd_process_use(&d->table, record->pid);
+
+	if (record->tid != record->pid)
+		return process;
+	if (record->number < process->number) {
+		fd_process_drop(&d->table, process);
+		process = fd_process_use(&d->table, record->pid);
+	}
+	process->number = record->number;
+	return process;
+}
+
 void descriptors_follow(struct descriptors *d, const struct call_record *record, bool unseen)
 {
 	struct fd_process *process;
 
 	staged_settle(d);
-	process = fd_process_use(&d->table, record->pid);
+	process = process_of(d, record);
 	process->seen_ns = record->end_ns;
+	d->begin_ns = record->flags & CALL_TIMED ? above(record->end_ns, record->wall_ns) : 0;
 	process->generation += unseen;
 	d->staged.pid = record->pid;
 	d->staged.refused = record->flags & CALL_RETURNED && record->result == -EBADF;

@@ -3,7 +3,8 @@
  * Knows what each descriptor of each process is: learns it from the calls that make, change and close
  * descriptors, and asks /proc once for what was open before. Invariants: a name is what the descriptor was when
  * its call used it, as far as every call before was seen, and is marked where that is not certain;
- * DESCRIPTORS_BYTES are never exceeded, whatever programs open.
+ * DESCRIPTORS_BYTES are never exceeded, whatever programs open. What changes descriptors without a call of
+ * the process, as io_uring does, is not seen.
  */
 #pragma once
 

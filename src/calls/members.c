@@ -61,12 +61,13 @@ static const struct member size_[] = { NATURAL("", TYPE_ADDRESS) };
 static const struct member ulong_[] = { MEMBER("", TYPE_ADDRESS, FORM_HEX) };
 static const struct member fd[] = { MEMBER("", TYPE_S32, FORM_FD) };
 static const struct member wait_status[] = { MEMBER("", TYPE_S32, FORM_WAIT) };
+static const struct member errno_[] = { MEMBER("", TYPE_S32, FORM_ERRNO) };
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-#define STAT_TIMES                                                                  \
-	EXTRA("st_atime", TYPE_ULONG), EXTRA("st_atime_nsec", TYPE_ULONG),          \
-		EXTRA("st_mtime", TYPE_ULONG), EXTRA("st_mtime_nsec", TYPE_ULONG),  \
+#define STAT_TIMES                                                                 \
+	EXTRA("st_atime", TYPE_ULONG), EXTRA("st_atime_nsec", TYPE_ULONG),         \
+		EXTRA("st_mtime", TYPE_ULONG), EXTRA("st_mtime_nsec", TYPE_ULONG), \
 		EXTRA("st_ctime", TYPE_ULONG), EXTRA("st_ctime_nsec", TYPE_ULONG)
 
 static const struct member stat_x86_64[] = {
@@ -162,16 +163,11 @@ static const struct member fsid[] = { { "val", TYPE_U32, FORM_HEX, 0, 2, false, 
 static const struct structure fsid_structure = STRUCTURE("fsid", fsid);
 
 static const struct member statfs[] = {
-	MEMBER("f_type", TYPE_LONG, FORM_HEX),
-	NUMBER("f_bsize", TYPE_LONG),
-	NATURAL("f_blocks", TYPE_ULONG),
-	NATURAL("f_bfree", TYPE_ULONG),
-	NATURAL("f_bavail", TYPE_ULONG),
-	NATURAL("f_files", TYPE_ULONG),
-	NATURAL("f_ffree", TYPE_ULONG),
-	INNER("f_fsid", fsid_structure),
-	NUMBER("f_namelen", TYPE_LONG),
-	NUMBER("f_frsize", TYPE_LONG),
+	MEMBER("f_type", TYPE_LONG, FORM_HEX),  NUMBER("f_bsize", TYPE_LONG),
+	NATURAL("f_blocks", TYPE_ULONG),        NATURAL("f_bfree", TYPE_ULONG),
+	NATURAL("f_bavail", TYPE_ULONG),        NATURAL("f_files", TYPE_ULONG),
+	NATURAL("f_ffree", TYPE_ULONG),         INNER("f_fsid", fsid_structure),
+	NUMBER("f_namelen", TYPE_LONG),         NUMBER("f_frsize", TYPE_LONG),
 	MEMBER("f_flags", TYPE_LONG, FORM_HEX),
 };
 
@@ -236,18 +232,12 @@ static const struct member utsname[] = {
 };
 
 static const struct member sysinfo_[] = {
-	NUMBER("uptime", TYPE_LONG),
-	{ "loads", TYPE_ULONG, FORM_NATURAL, 0, 3, false, NULL },
-	NATURAL("totalram", TYPE_ULONG),
-	NATURAL("freeram", TYPE_ULONG),
-	NATURAL("sharedram", TYPE_ULONG),
-	NATURAL("bufferram", TYPE_ULONG),
-	NATURAL("totalswap", TYPE_ULONG),
-	NATURAL("freeswap", TYPE_ULONG),
-	NATURAL("procs", TYPE_U16),
-	PADDING(2),
-	NATURAL("totalhigh", TYPE_ULONG),
-	NATURAL("freehigh", TYPE_ULONG),
+	NUMBER("uptime", TYPE_LONG),      { "loads", TYPE_ULONG, FORM_NATURAL, 0, 3, false, NULL },
+	NATURAL("totalram", TYPE_ULONG),  NATURAL("freeram", TYPE_ULONG),
+	NATURAL("sharedram", TYPE_ULONG), NATURAL("bufferram", TYPE_ULONG),
+	NATURAL("totalswap", TYPE_ULONG), NATURAL("freeswap", TYPE_ULONG),
+	NATURAL("procs", TYPE_U16),       PADDING(2),
+	NATURAL("totalhigh", TYPE_ULONG), NATURAL("freehigh", TYPE_ULONG),
 	NATURAL("mem_unit", TYPE_U32),
 };
 
@@ -300,6 +290,7 @@ static const struct structure structures[] = {
 	SCALAR("ulong", ulong_),
 	SCALAR("fd", fd),
 	SCALAR("wait_status", wait_status),
+	SCALAR("errno", errno_),
 	STRUCTURE("stat64", stat64),
 	STRUCTURE("statx", statx),
 	STRUCTURE("statfs", statfs),

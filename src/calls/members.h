@@ -29,18 +29,19 @@ enum member_form {
 	FORM_FD,
 	FORM_FLAGS,
 	FORM_ENUM,
-	FORM_READY,    /* flags that are there after the call */
-	FORM_MODE,     /* of a file, with its type */
-	FORM_MODE_IF,  /* permissions; not if it is 0 */
-	FORM_SIZE,     /* of a file, but not of a device */
+	FORM_READY,   /* flags that are there after the call */
+	FORM_MODE,    /* of a file, with its type */
+	FORM_MODE_IF, /* permissions; not if it is 0 */
+	FORM_SIZE,    /* of a file, but not of a device */
 	FORM_DEVICE,
-	FORM_RDEVICE,  /* of a device, but not of another file */
+	FORM_RDEVICE, /* of a device, but not of another file */
 	FORM_SIGNAL,
 	FORM_LIMIT,
 	FORM_LIMIT64,
 	FORM_EVENT,
-	FORM_TEXT,     /* TYPE_U8, up to a NUL */
+	FORM_TEXT, /* TYPE_U8, up to a NUL */
 	FORM_WAIT,
+	FORM_ERRNO,
 	FORM_NONE, /* padding, or of no interest */
 	NR_MEMBER_FORM,
 };
@@ -49,9 +50,9 @@ struct member {
 	const char *name;
 	enum member_type type;
 	enum member_form form;
-	uint8_t set;      /* enum own_set, of FORM_FLAGS and FORM_ENUM */
-	uint16_t count;   /* of an array; 0: it is none */
-	bool is_extra;    /* only shown with -v */
+	uint8_t set;    /* enum own_set, of FORM_FLAGS and FORM_ENUM */
+	uint16_t count; /* of an array; 0: it is none */
+	bool is_extra;  /* only shown with -v */
 	const struct structure *inner;
 };
 

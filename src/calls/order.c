@@ -11,8 +11,8 @@
 
 /* What was handed on last of a thread. */
 struct last_call {
-	uint32_t record, tid; /* tid 0: nobody */
-	uint64_t number, left_out;
+	uint32_t record, pid, tid;
+	uint64_t number, left_out; /* number 0: nobody */
 	uint64_t end_ns;
 };
 
@@ -215,15 +215,15 @@ static void items_sort(struct order *order)
 static struct last_call *last_call_find(struct order *order, const struct call_record *record,
 					bool *is_unknown)
 {
-	uint64_t key = (uint64_t)record->record << 32 | record->tid;
-	struct thread_set *set = &order->sets[key * 0x9e3779b97f4a7c15ULL >> 32 & (NR_SET - 1)];
+	struct thread_set *set =
+		&order->sets[record->record * 0x9e3779b97f4a7c15ULL >> 32 & (NR_SET - 1)];
 	struct last_call *quiet = set->calls;
 
 	*is_unknown = false;
 	for (size_t i = 0; i < SET_WAYS; i++) {
 		struct last_call *last = &set->calls[i];
 
-		if (last->number && last->tid == record->tid && last->record == record->record)
+		if (last->number && last->record == record->record)
 			return last;
 		if (last->end_ns < quiet->end_ns)
 			quiet = last;
@@ -232,9 +232,15 @@ static struct last_call *last_call_find(struct order *order, const struct call_r
 		order->counts.evicted++;
 		set->has_evicted = true;
 	}
-	*quiet = (struct last_call){ .record = record->record, .tid = record->tid };
+	*quiet = (struct last_call){ .record = record->record };
 	*is_unknown = set->has_evicted;
 	return quiet;
+}
+
+/* A thread keeps its record when it executes a program, but has the tid of its process from then on. */
+static bool is_same_thread(const struct last_call *last, const struct call_record *record)
+{
+	return last->pid == record->pid && (last->tid == record->tid || record->tid == record->pid);
 }
 
 enum place {
@@ -253,8 +259,9 @@ static enum place gap_find(const struct last_call *last, const struct call_recor
 	if (record->end_ns < last->end_ns ||
 	    (record->end_ns == last->end_ns && record->number <= last->number))
 		return PLACE_LATE;
-	/* Another thread has the number of one that has ended: its calls begin at 1 again. */
-	if (record->number <= last->number || record->left_out < last->left_out)
+	/* Another thread has the record of one that has ended: its calls begin at 1 again. */
+	if (!is_same_thread(last, record) || record->number <= last->number ||
+	    record->left_out < last->left_out)
 		last = &first;
 	between = above(record->number, last->number + 1);
 	ret->left_out = min_u64(record->left_out - last->left_out, between);
@@ -278,6 +285,8 @@ static bool record_take(struct order *order, struct call_record *record, bool ga
 	if (place == PLACE_LATE) {
 		order->counts.late++;
 	} else {
+		last->pid = record->pid;
+		last->tid = record->tid;
 		last->number = record->number;
 		last->left_out = record->left_out;
 		last->end_ns = record->end_ns;

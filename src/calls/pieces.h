@@ -35,3 +35,14 @@ void call_pieces_read(const struct call_record *record, struct call_pieces *ret)
 /* The last piece of a part of an argument; false: it was not read. */
 bool call_pieces_find(const struct call_pieces *pieces, size_t argument, unsigned int part,
 		      struct call_memory *ret);
+
+/* A number of up to 8 bytes, not aligned. */
+static inline uint64_t memory_word(const unsigned char *bytes, size_t size, bool is_signed)
+{
+	uint64_t word = 0;
+	unsigned int unused = 64 - 8 * (unsigned int)size;
+
+	/* All machines that we know are little-endian. */
+	memcpy(&word, bytes, size);
+	return is_signed ? (uint64_t)((int64_t)(word << unused) >> unused) : word;
+}

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 
-#define BIT(name)  { #name, (uint32_t)(name), (uint32_t)(name) }
-#define OWN(list)  { .name = #list, .names = (list), .count = ARRAY_SIZE(list) }
+#define BIT(name) { #name, (uint32_t)(name), (uint32_t)(name) }
+#define OWN(list) { .name = #list, .names = (list), .count = ARRAY_SIZE(list) }
 
 /* Not in all headers of user space. */
 #define SA_RESTORER 0x04000000u
@@ -174,8 +174,8 @@ void set_put_mode(struct value_writer *to, uint64_t mode, bool has_type)
 void set_put_device(struct value_writer *to, uint64_t device)
 {
 	char text[64];
-	int length = snprintf(text, sizeof(text), "makedev(%#x, %#x)", major(device),
-			      minor(device));
+	int length =
+		snprintf(text, sizeof(text), "makedev(%#x, %#x)", major(device), minor(device));
 
 	to->ops->symbol(to, text, (size_t)length, device);
 }
@@ -190,7 +190,7 @@ const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX])
 {
 	const char *name = number && number < FIRST_REALTIME ? sigabbrev_np((int)number) : NULL;
 
-	/* The C library has another name for it than manuals and strace. */
+	/* POLL is its name in System V. */
 	if (number == SIGIO)
 		strcpy(buf, "SIGIO");
 	else if (name)
@@ -263,9 +263,8 @@ void set_put_wait_status(struct value_writer *to, uint32_t status)
 	char text[96], buf[SIGNAL_NAME_MAX];
 	uint64_t signal = WIFSTOPPED(status) ? WSTOPSIG(status) : WTERMSIG(status);
 	const char *name = signal_name(signal, buf) ?: "signal";
-	int length = to->style == STYLE_STRACE
-			     ? wait_write_strace(text, sizeof(text), status, name)
-			     : wait_write(text, sizeof(text), status, name);
+	int length = to->style == STYLE_STRACE ? wait_write_strace(text, sizeof(text), status, name)
+					       : wait_write(text, sizeof(text), status, name);
 
 	to->ops->symbol(to, text, (size_t)length, status);
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>

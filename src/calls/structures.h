@@ -11,6 +11,9 @@
 bool structure_put(const struct call *call, const struct argument *argument, size_t i,
 		   const struct call_memory *memory);
 
+/* Whether a type has members that are known. */
+bool structure_is_known(const struct call *call, const char *type);
+
 /* Writes an array of struct iovec, the buffers of which hold no more than `bytes` in all. */
 void structure_put_iovec(const struct call *call, const struct argument *argument, size_t i,
 			 const struct call_memory *memory, size_t count, uint64_t bytes);
@@ -23,6 +26,3 @@ void structure_put_ready(const struct call *call, const struct call_memory *memo
 
 /* The address of a socket. */
 void sockaddr_put(struct value_writer *to, const struct call_memory *memory);
-
-/* A number of 1, 2, 4 or 8 bytes, which need not be aligned. */
-uint64_t memory_word(const unsigned char *bytes, size_t size, bool is_signed);

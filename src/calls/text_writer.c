@@ -80,9 +80,11 @@ static void put_string(struct value_writer *to, const void *bytes, size_t size, 
 	line_put(out, "\"...", is_cut ? 4 : 1);
 }
 
-void text_put_fd(struct line *out, int fd, const char *word, const char *name)
+void text_put_fd(struct line *out, int fd, const char *word, struct fd_text known,
+		 enum call_style style)
 {
 	static const char gone[] = " (deleted)";
+	const char *name = known.text;
 	size_t length = name ? strlen(name) : 0, end = sizeof(gone) - 1;
 	bool is_gone = length > end && !memcmp(name + length - end, gone, end);
 
@@ -97,11 +99,13 @@ void text_put_fd(struct line *out, int fd, const char *word, const char *name)
 	line_put_char(out, '>');
 	if (is_gone)
 		line_put_word(out, gone + 1);
+	if (known.is_late && style == STYLE_TRUSS)
+		line_put_char(out, '?');
 }
 
-static void put_fd(struct value_writer *to, int fd, const char *word, const char *name)
+static void put_fd(struct value_writer *to, int fd, const char *word, struct fd_text name)
 {
-	text_put_fd(value_begin(to), fd, word, name);
+	text_put_fd(value_begin(to), fd, word, name, to->style);
 }
 
 static void put_address(struct value_writer *to, uint64_t address, enum address_state state)
@@ -165,10 +169,11 @@ static void put_group_end(struct value_writer *to)
 	struct text_writer *writer = writer_of(to);
 
 	writer->depth--;
-	line_put_char(writer->out, writer->depth < TEXT_DEPTH &&
-						  writer->levels[writer->depth].kind == GROUP_STRUCT
-					  ? '}'
-					  : ']');
+	line_put_char(writer->out,
+		      writer->depth < TEXT_DEPTH &&
+				      writer->levels[writer->depth].kind == GROUP_STRUCT
+			      ? '}'
+			      : ']');
 }
 
 void text_writer_init(struct text_writer *writer, enum call_style style, struct line *out)

@@ -6,11 +6,13 @@
 #include <fnmatch.h>
 
 #include "base/clock.h"
+#include "calls/descriptors.h"
 #include "calls/order.h"
 #include "calls/strace.h"
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
-#include "json/documents.h"
+#include "json/call.h"
+#include "model/label.h"
 
 /* What is known of the thread of a record. */
 struct thread_shown {
@@ -26,7 +28,7 @@ struct call_printer {
 	const struct options *options;
 	struct collector *collector;
 	struct output *output;
-	struct order *order;             /* owned, as what follows */
+	struct order *order; /* owned, as what follows */
 	struct descriptors *descriptors;
 	struct call_decoder *decoder;
 	struct syscall_set *raw, *verbose;
@@ -36,6 +38,7 @@ struct call_printer {
 	int64_t mono_to_real_ns;
 	struct thread_shown *threads; /* by the index of their records */
 	size_t nr_threads;
+	bool is_partial; /* calls that were not asked for are not even counted */
 	uint64_t shown;
 	uint64_t passed; /* over: their path does not match, or their number was not asked for */
 	uint64_t unread; /* behind --max-events */
@@ -45,21 +48,21 @@ struct call_printer {
 
 /* --- names ---------------------------------------------------------------------------------------- */
 
-static const char *fd_name(void *context, const struct call_record *record, int fd, bool is_made)
+static struct fd_text fd_name(void *context, const struct call_record *record, int fd, bool is_made)
 {
 	struct call_printer *p = context;
 	struct descriptor_name name;
 
 	/* Everybody knows what AT_FDCWD is; strace names it nevertheless. */
 	if (fd == AT_FDCWD && p->options->calls.format == CALL_FORMAT_TRUSS)
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	if (!descriptors_name(p->descriptors, record->pid, fd,
 			      is_made ? DESCRIPTOR_MADE : DESCRIPTOR_USED, &name) ||
 	    name.length >= sizeof(p->fd_name))
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	memcpy(p->fd_name, name.text, name.length);
 	p->fd_name[name.length] = 0;
-	return p->fd_name;
+	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
 }
 
 static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)
@@ -120,11 +123,8 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	struct line *line = &p->line;
 
 	if (p->options->calls.format == CALL_FORMAT_JSON) {
-		line_put_word(line, "{\"tid\": ");
-		line_put_natural(line, record->tid);
-		line_put_word(line, ", \"not_shown\": ");
-		line_put_natural(line, gap->missing);
-		line_put_word(line, "}\n");
+		fprintf(p->output->stream, "{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n",
+			record->pid, record->tid, gap->missing);
 		return;
 	}
 	/* Whoever reads the text of strace knows no other line than this. */
@@ -170,6 +170,29 @@ static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 	return false;
 }
 
+static void print_json(struct call_printer *p, const struct call_record *record,
+		       const struct stack *stack)
+{
+	char *texts[MAX_FRAMES] = { NULL };
+	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
+	struct call_context context = {
+		.real_ns = (int64_t)record->end_ns + p->mono_to_real_ns,
+		.native = LABEL_NATIVE_ABI,
+		.comm = record->comm,
+		.comm_size = sizeof(record->comm),
+		.frames = (const char *const *)texts,
+		.nr_frames = nr,
+		.has_stack = stack,
+	};
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
+	if (!p->err)
+		p->err = report_call_json(p->decoder, record, &context, p->output->stream);
+	for (size_t i = 0; i < nr; i++)
+		free(texts[i]);
+}
+
 static void print_call(struct call_printer *p, const struct call_record *record,
 		       const struct thread_shown *thread)
 {
@@ -178,6 +201,9 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 		table && record->stack_id ? stack_table_find(table, record->stack_id) : NULL;
 
 	switch (p->options->calls.format) {
+	case CALL_FORMAT_JSON:
+		print_json(p, record, stack);
+		return;
 	case CALL_FORMAT_STRACE:
 		strace_put_call(p->decoder, record, p->mono_to_real_ns, &p->line);
 		break;
@@ -195,8 +221,6 @@ static void printer_write(struct call_printer *p)
 {
 	if (p->line.failed && !p->err)
 		p->err = -ENOMEM;
-	if (!p->err && p->line.used)
-		p->err = output_begin(p->output, p->options);
 	if (!p->err && fwrite(p->line.bytes, 1, p->line.used, p->output->stream) != p->line.used)
 		p->err = -(errno ?: EIO);
 	line_clear(&p->line);
@@ -214,7 +238,7 @@ static void show(void *context, const struct call_record *record, const struct o
 	}
 	thread = thread_of(p, record);
 	descriptors_follow(p->descriptors, record,
-			   gap->missing || gap->left_out || gap->is_unknown);
+			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {
 		p->unread++;
 		return;
@@ -251,12 +275,18 @@ static void printer_configure(struct call_printer *p)
 					   .shows_delta = calls->delta,
 					   .shows_cpu = calls->system_time,
 					   .is_coloured = output_has_color(p->output->stream) };
+	p->is_partial = p->options->output.only || p->options->collector.slower_than_ns;
 	p->mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns();
 }
 
 int call_printer_new(const struct options *o, struct collector *collector, struct output *output,
 		     struct call_printer **ret, struct diag *d)
 {
+	static const struct descriptor_source source = {
+		.read_link = descriptor_link_read,
+		.read_socket = socket_describe,
+		.sees_our_pids = process_sees_our_pids,
+	};
 	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
 	int err;
 
@@ -270,8 +300,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
-	    descriptors_new(&descriptor_links, &p->descriptors) ||
-	    call_decoder_new(&p->decode, &p->decoder))
+	    descriptors_new(&source, &p->descriptors) || call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
 	*ret = steal_ptr(&p);
 	return 0;
@@ -307,6 +336,8 @@ void call_printer_begin(struct call_printer *p, uint32_t command)
 	if (command)
 		learn_inherited(p, command);
 
+	p->err = output_begin(p->output, o);
+	p->output->begun = true;
 	p->truss.start_ns = clock_mono_ns();
 	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||
 				 collector_live(p->collector) > 1;
@@ -322,7 +353,8 @@ int call_printer_add(struct call_printer *p, const struct call_record *record)
 
 void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
 {
-	order_release(p->order, horizon_ns);
+	/* A record is there a little after its end. */
+	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
 }
 
 void call_printer_show_sleeper(struct call_printer *p, const struct call_record *record)
@@ -359,9 +391,6 @@ void call_printer_conclude(struct call_printer *p, const struct snapshot *snapsh
 	uint64_t counted, left_out = totals->left_out + p->passed, lost;
 
 	printer_write(p);
-	/* A file without a line is empty, too. */
-	if (!p->err)
-		p->err = output_begin(p->output, p->options);
 	if (snapshot_select(snapshot, p->options->output.only, &chosen))
 		return;
 	counted = calls_counted(chosen);

@@ -53,7 +53,8 @@ const struct option_def option_defs[] = {
 	  "run the command as this user, by default as the one who called sudo", .arg = "[=USER]" },
 
 	{ "in-flight", 0, OPTION_FLAG, VERB_COUNT, TO(in_flight),
-	  "only tell what each thread waits for now: call, file, peer, stack" },
+	  "count nothing; show what each thread waits for now: call, file,\n"
+	  "peer, stack" },
 
 	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
@@ -86,7 +87,7 @@ const struct option_def option_defs[] = {
 	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, container, threads, calls (default),\n"
 	  "errors, cpu, usr, sys, runq, lock, sleep, max, oldest;\n"
-	  "-COLUMN: largest first, +: least",
+	  "-COLUMN: largest first, +: smallest",
 	  .arg = "COLUMN", WORDS(rate_key_names) },
 	{ "top", 0, OPTION_NUMBER, VERB_TOP, TO(report.table.top),
 	  "with --once and --json: only the first N lines", .high = 1000000 },
@@ -146,7 +147,7 @@ const struct option_def option_defs[] = {
 	{ "trace", 't', OPTION_CALLS, SHAPING | VERB_CALLS, TO(output.only),
 	  "report only (or, with !, all but) these calls and %classes", .asked = true },
 	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
-	  "the same in the words of strace: trace=LIST" },
+	  "the same in the notation of strace: trace=LIST" },
 
 	/* Which of them are shown. */
 	{ "failed", 0, OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions),
@@ -172,7 +173,7 @@ const struct option_def option_defs[] = {
 	  "show the environment of execve" },
 	{ "raw", 'x', OPTION_FLAG, VERB_CALLS, TO(calls.raw), "show arguments in hexadecimal" },
 	{ "dump", 0, OPTION_FD_SET, VERB_CALLS, TO(calls.dumped),
-	  "show all that is read or written on these descriptors", .arg = "N,..." },
+	  "below each call on these descriptors, show its data", .arg = "N,..." },
 	{ "threads", 'l', OPTION_FLAG, VERB_CALLS, TO(calls.threads),
 	  "begin each line with PID/TID" },
 	{ "elapsed", 0, OPTION_FLAG, VERB_CALLS, TO(calls.elapsed),
@@ -213,7 +214,7 @@ const struct option_def option_defs[] = {
 	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\nsyscall,abi,cpu,arg0...arg5",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
-	  "sort by these columns; -COLUMN: largest first, +: least", .asked = true },
+	  "sort by these columns; -COLUMN: largest first, +: smallest", .asked = true },
 	{ "top", 0, OPTION_NUMBER, SHAPING, TO(report.table.top),
 	  "only the first N rows; the others are added up", .high = 1000000, .asked = true },
 	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns),
@@ -252,9 +253,8 @@ const struct option_def option_defs[] = {
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
 	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT | VERB_CALLS,
-	  TO(collector.max_tasks),
-	  "threads counted at the same time (default: as memory allows)", "tables",
-	  .high = 1000000 },
+	  TO(collector.max_tasks), "threads counted at the same time (default: as memory allows)",
+	  "tables", .high = 1000000 },
 	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
 	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
 	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),

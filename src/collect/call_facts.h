@@ -29,12 +29,6 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
 		      struct wanted_ends *ends);
 
-/*
- * Writes "TCP 127.0.0.1:80->127.0.0.1:4711" of a socket of the internet, without "->" if it has no peer. Returns
- * the length, or -ENOENT.
- */
-int socket_describe(uint32_t pid, int fd, uint64_t inode, char *buf, size_t size);
-
 /* Spells a struct sockaddr of so many bytes; owned by the caller, NULL: it makes no sense. */
 char *socket_address_text(const void *address, size_t size);
 

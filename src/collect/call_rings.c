@@ -6,8 +6,9 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "collect/collector_private.h"
+#include "collect/tables.h"
 #include "syscalls/names.h"
+#include "truss.skel.h"
 
 /* All rings together take about so much. */
 #define RINGS_BYTES ((size_t)64 << 20)
@@ -60,7 +61,8 @@ static uint32_t ring_bytes(uint32_t wanted, uint32_t cpus)
 {
 	uint32_t bytes = RING_BYTES_MIN;
 
-	while (bytes < (wanted ?: RING_BYTES_MAX) && (wanted || (size_t)bytes * 2 * cpus <= RINGS_BYTES))
+	while (bytes < (wanted ?: RING_BYTES_MAX) &&
+	       (wanted || (size_t)bytes * 2 * cpus <= RINGS_BYTES))
 		bytes *= 2;
 	return bytes;
 }

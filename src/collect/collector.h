@@ -165,14 +165,11 @@ int collector_take_last_calls(struct collector *collector, call_taker *take, voi
  * Tells of each call that began before started_ns (CLOCK_MONOTONIC) and has not ended: its end is now, and
  * it has not returned.
  */
-int collector_take_sleepers(const struct collector *collector, uint64_t started_ns, call_taker *take,
-			    void *context);
+int collector_take_sleepers(const struct collector *collector, uint64_t started_ns,
+			    call_taker *take, void *context);
 
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
-
-/* What a thread that is counted is called; "" when it has gone. */
-const char *collector_comm(const struct collector *collector, uint32_t record, uint32_t tid);
 
 /* The stacks that have come so far; NULL without stacks. Borrowed, valid until they are reclaimed. */
 const struct stack_table *collector_stacks(const struct collector *collector);

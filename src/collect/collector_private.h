@@ -8,6 +8,7 @@
 #include "collect/call_rings.h"
 #include "collect/call_stacks.h"
 #include "collect/cgroups.h"
+#include "collect/features.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
 #include "collect/tables.h"
@@ -46,6 +47,7 @@ struct collector {
 
 	struct process *targets;
 	size_t nr_targets;
+	bool has_command;              /* one of them is to execute a program */
 	struct target_thread *threads; /* of processes of which only these are wanted */
 	size_t nr_threads;
 
@@ -53,7 +55,7 @@ struct collector {
 	size_t nr_ended_records;
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
-	bool has_runq;
+	struct kernel_features kernel;
 	bool hurried; /* see struct collector_options */
 	bool by_thread;
 	bool by_pid_only; /* no target is chosen by what it is */

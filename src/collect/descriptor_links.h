@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks /proc what descriptors of processes are: the source of struct descriptor_source. */
+/*
+ * Reads from /proc what a descriptor is, in the form of a struct descriptor_source. What is read is true of the
+ * moment of reading, and of whoever has the pid then.
+ */
 #pragma once
 
-#include "calls/descriptors.h"
+#include <sys/types.h>
 
-extern const struct descriptor_source descriptor_links;
+#include "base/mem.h"
+
+/* /proc/PID/fd/FD, or /proc/PID/cwd if fd is AT_FDCWD; with a NUL. The length or -errno; -ESRCH: it is gone. */
+ssize_t descriptor_link_read(void *context, uint32_t pid, int fd, char *buf, size_t size);
+
+/* "TCP 127.0.0.1:80->127.0.0.1:4711", as far as the kernel tells; see sockets.c. */
+ssize_t socket_describe(void *context, uint32_t pid, int fd, uint64_t inode, char *buf,
+			size_t size);
+
+/* Whether a process is in our own pid namespace. */
+bool process_sees_our_pids(void *context, uint32_t pid);

@@ -49,6 +49,7 @@ static bool sleeper_copy(const struct collector *c, uint32_t index, uint64_t sta
 	ret->call.record = index;
 	ret->call.pid = record->pid;
 	ret->call.tid = record->tid;
+	memcpy(ret->call.comm, record->comm, sizeof(ret->call.comm));
 	ret->call.number = open->number + 1;
 	ret->call.end_ns = now_ns;
 	ret->call.wall_ns = now_ns - enter_ns;
@@ -74,14 +75,8 @@ int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call
 int collector_call_totals(const struct collector *c, struct call_totals *ret)
 {
 	*ret = (struct call_totals){ 0 };
-	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret, sizeof(*ret) / sizeof(ret->sent));
-}
-
-const char *collector_comm(const struct collector *c, uint32_t index, uint32_t tid)
-{
-	const struct task_record *record = record_at(c, index);
-
-	return record && record->tid == tid ? record->comm : "";
+	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret,
+			    sizeof(*ret) / sizeof(ret->sent));
 }
 
 const struct stack_table *collector_stacks(const struct collector *c)

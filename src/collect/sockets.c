@@ -15,8 +15,10 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "collect/call_facts.h"
+#include "collect/descriptor_links.h"
 
 /* A path, or an abstract name, which begins with a NUL: shown with "@", as ss(8) does. */
 static char *unix_name_text(const char *name, size_t size)
@@ -32,23 +34,9 @@ static char *unix_name_text(const char *name, size_t size)
 
 char *socket_address_text(const void *address, size_t size)
 {
-	const struct sockaddr_in *in = address;
-	const struct sockaddr_in6 *in6 = address;
-	const struct sockaddr_un *un = address;
-	char buf[INET6_ADDRSTRLEN], *text = NULL;
-	int length = -1;
+	char buf[ADDRESS_MAX];
 
-	if (size >= sizeof(*in) && in->sin_family == AF_INET)
-		length = asprintf(&text, "%s:%u",
-				  inet_ntop(AF_INET, &in->sin_addr, buf, sizeof(buf)),
-				  ntohs(in->sin_port));
-	else if (size >= sizeof(*in6) && in6->sin6_family == AF_INET6)
-		length = asprintf(&text, "[%s]:%u",
-				  inet_ntop(AF_INET6, &in6->sin6_addr, buf, sizeof(buf)),
-				  ntohs(in6->sin6_port));
-	else if (size > sizeof(un->sun_family) && un->sun_family == AF_UNIX)
-		return unix_name_text(un->sun_path, size - sizeof(un->sun_family));
-	return length < 0 ? NULL : text;
+	return address_format(address, size, buf) ? strdup(buf) : NULL;
 }
 
 /* --- internet ----------------------------------------------------------------------------------- */
@@ -71,7 +59,7 @@ static void hex_address(const char *hex, unsigned int port, char *buf, size_t si
 }
 
 struct inet_socket {
-	char local[64], peer[64]; /* no peer: "*" */
+	char local[64], peer[64]; /* "": none */
 	unsigned int state;
 };
 
@@ -84,6 +72,7 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 
 	snprintf(path, sizeof(path), "net/%s", table);
 	file = process_file(process, path);
+	*ret = (struct inet_socket){ 0 };
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line,
 			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*d "
@@ -92,9 +81,8 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 		    found != inode)
 			continue;
 		hex_address(ours, local_port, ret->local, sizeof(ret->local));
-		hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
-		if (!peer_port)
-			strcpy(ret->peer, "*");
+		if (peer_port)
+			hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
 		return true;
 	}
 	return false;
@@ -102,15 +90,16 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 
 static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
 {
-	const bool is_tcp = *table == 't';
-	struct inet_socket socket;
+	struct inet_socket found;
+	bool is_tcp = *table == 't';
 	char *text;
 
-	if (inet_find(process, table, inode, &socket) &&
-	    asprintf(&text, "%s -> %s (%s%s%s)", socket.local, socket.peer, table,
+	if (!inet_find(process, table, inode, &found))
+		return;
+	if (asprintf(&text, "%s -> %s (%s%s%s)", found.local, *found.peer ? found.peer : "*", table,
 		     is_tcp ? " " : "",
-		     is_tcp && socket.state < ARRAY_SIZE(tcp_states) ? tcp_states[socket.state]
-								     : "") >= 0)
+		     is_tcp && found.state < ARRAY_SIZE(tcp_states) ? tcp_states[found.state]
+								    : "") >= 0)
 		flight_add_fact(flight, "socket", text);
 }
 
@@ -199,66 +188,86 @@ static void add_unix(struct flight *flight, int process, uint32_t inode, struct 
 	ends->count++;
 }
 
-#define PROTOCOL_MAX 64
+/* --- both --------------------------------------------------------------------------------------- */
 
-/* What the kernel calls the protocol of a socket; "": it does not say. */
-static void socket_protocol(uint32_t pid, int fd, char *protocol)
+/* Protocols, and the tables that their sockets are in. */
+static const char *const inet_protocols[][2] = {
+	{ "TCP", "tcp" },          { "TCPv6", "tcp6" }, { "UDP", "udp" },    { "UDPv6", "udp6" },
+	{ "UDP-Lite", "udplite" }, { "RAW", "raw" },    { "RAWv6", "raw6" },
+};
+
+/* NULL: it is none of the internet, or one that has no table. */
+static const char *inet_table(const char *protocol)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
-	memset(protocol, 0, PROTOCOL_MAX);
-	if (getxattr(path, "system.sockprotoname", protocol, PROTOCOL_MAX - 1) < 0)
-		*protocol = 0;
-}
-
-/* The file of /proc/PID/net that lists the sockets of a protocol; NULL: none. */
-static const char *protocol_table(const char *protocol)
-{
-	static const char *const protocols[][2] = {
-		{ "TCP", "tcp" },    { "TCPv6", "tcp6" },       { "UDP", "udp" },
-		{ "UDPv6", "udp6" }, { "UDP-Lite", "udplite" }, { "RAW", "raw" },
-		{ "RAWv6", "raw6" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
-		if (!strcmp(protocols[i][0], protocol))
-			return protocols[i][1];
+	for (size_t i = 0; i < ARRAY_SIZE(inet_protocols); i++) {
+		if (!strcmp(inet_protocols[i][0], protocol))
+			return inet_protocols[i][1];
 	}
 	return NULL;
 }
 
-int socket_describe(uint32_t pid, int fd, uint64_t inode, char *buf, size_t size)
-{
-	int process __cleanup(closep) = process_open(pid);
-	struct inet_socket found;
-	char protocol[PROTOCOL_MAX];
-	const char *table;
-	bool has_peer;
+#define MAX_PROTOCOL 64
 
-	socket_protocol(pid, fd, protocol);
-	table = protocol_table(protocol);
-	if (process < 0 || !table || !inet_find(process, table, inode, &found))
-		return -ENOENT;
-	has_peer = strcmp(found.peer, "*") != 0;
-	return snprintf(buf, size, "%s %s%s%s", protocol, found.local, has_peer ? "->" : "",
-			has_peer ? found.peer : "");
+static bool socket_protocol(uint32_t pid, int fd, char protocol[MAX_PROTOCOL])
+{
+	char path[64];
+
+	memset(protocol, 0, MAX_PROTOCOL);
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	return getxattr(path, "system.sockprotoname", protocol, MAX_PROTOCOL - 1) >= 0;
 }
 
 void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
 		      struct wanted_ends *ends)
 {
-	char protocol[PROTOCOL_MAX];
+	char protocol[MAX_PROTOCOL];
 	const char *table;
 
-	socket_protocol(flight->thread.pid, fd, protocol);
-	if (!*protocol)
+	if (!socket_protocol(flight->thread.pid, fd, protocol))
 		return;
-	table = protocol_table(protocol);
+	table = inet_table(protocol);
 	if (table)
 		add_inet(flight, process, table, inode);
 	else if (!strncmp(protocol, "UNIX", 4))
 		add_unix(flight, process, (uint32_t)inode, ends);
 	else
 		flight_add_fact(flight, "socket", strdup(protocol));
+}
+
+/* A name of its own, or else that of its peer: one of the two has one. */
+static int unix_describe(int process, uint32_t inode, char *buf, size_t size)
+{
+	int diag __cleanup(closep) = diag_open(process);
+	struct unix_socket own = { 0 }, peer = { 0 };
+	int length;
+
+	if (diag >= 0 && unix_find(diag, inode, &own) && !own.name && own.peer)
+		unix_find(diag, own.peer, &peer);
+	length = snprintf(buf, size, "UNIX%s%s%s", own.name ? " " : "",
+			  own.name ?: (peer.name ? " *->" : ""), peer.name ?: "");
+	free(own.name);
+	free(peer.name);
+	return length;
+}
+
+ssize_t socket_describe(__attribute__((unused)) void *context, uint32_t pid, int fd, uint64_t inode,
+			char *buf, size_t size)
+{
+	int process __cleanup(closep) = process_open(pid);
+	char protocol[MAX_PROTOCOL];
+	struct inet_socket found;
+	const char *table;
+	int length;
+
+	if (process < 0 || !socket_protocol(pid, fd, protocol))
+		return -ENOENT;
+	table = inet_table(protocol);
+	if (table && inet_find(process, table, inode, &found))
+		length = snprintf(buf, size, "%s %s%s%s", protocol, found.local,
+				  *found.peer ? "->" : "", found.peer);
+	else if (!strncmp(protocol, "UNIX", 4))
+		length = unix_describe(process, (uint32_t)inode, buf, size);
+	else
+		length = snprintf(buf, size, "%s", protocol);
+	return length > 0 && (size_t)length < size ? length : -EIO;
 }

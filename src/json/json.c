@@ -175,39 +175,48 @@ void json_put_word(struct json_writer *to, const char *key, const char *word)
 	put_byte(to, '"');
 }
 
-void json_put_bytes(struct json_writer *to, const char *key, const char *bytes, size_t size)
+/* One character or byte that does not stand for itself; its length. */
+static size_t put_special(struct json_writer *to, const char *bytes, size_t left)
 {
 	static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
-	size_t left = strnlen(bytes, size), length;
+	const char *name = *bytes ? strchr(named, *bytes) : NULL;
+	char *at = room(to, PIECE_MAX);
+	size_t length;
+	unsigned int code = text_code(bytes, left, &length);
+
+	if (name)
+		to->used += (size_t)sprintf(at, "\\%c", names[name - named]);
+	else if (!length || !code)
+		to->used += (size_t)sprintf(at, "\\\\x%02x", (unsigned char)*bytes);
+	else if (code < 0x10000)
+		to->used += (size_t)sprintf(at, "\\u%04X", code);
+	else
+		to->used += (size_t)sprintf(at, "\\u%04X\\u%04X", 0xd800 + ((code - 0x10000) >> 10),
+					    0xdc00 + (code & 0x3ff));
+	/* A byte that belongs to no character stands alone. */
+	return length ?: 1;
+}
+
+void json_put_data(struct json_writer *to, const char *key, const void *data, size_t size)
+{
+	const char *bytes = data;
+	size_t length;
 
 	put_key(to, key);
 	put_byte(to, '"');
-	for (; left; left -= length, bytes += length) {
-		const char *name = strchr(named, *bytes);
-		unsigned int code;
-		char *at;
-
-		length = text_plain_length(bytes, left);
-		if (length) {
+	for (; size; size -= length, bytes += length) {
+		length = text_plain_length(bytes, size);
+		if (length)
 			put_raw(to, bytes, length);
-			continue;
-		}
-		code = text_code(bytes, left, &length);
-		at = room(to, PIECE_MAX);
-		if (name)
-			to->used += (size_t)sprintf(at, "\\%c", names[name - named]);
-		else if (!length)
-			to->used += (size_t)sprintf(at, "\\\\x%02x", (unsigned char)*bytes);
-		else if (code < 0x10000)
-			to->used += (size_t)sprintf(at, "\\u%04X", code);
 		else
-			to->used += (size_t)sprintf(at, "\\u%04X\\u%04X",
-						    0xd800 + ((code - 0x10000) >> 10),
-						    0xdc00 + (code & 0x3ff));
-		/* A byte that belongs to no character stands alone. */
-		length = length ?: 1;
+			length = put_special(to, bytes, size);
 	}
 	put_byte(to, '"');
+}
+
+void json_put_bytes(struct json_writer *to, const char *key, const char *bytes, size_t size)
+{
+	json_put_data(to, key, bytes, strnlen(bytes, size));
 }
 
 void json_put_text(struct json_writer *to, const char *key, const char *text)

@@ -72,6 +72,9 @@ void json_put_word(struct json_writer *to, const char *key, const char *word);
  */
 void json_put_bytes(struct json_writer *to, const char *key, const char *bytes, size_t size);
 
+/* The same of all bytes; a NUL is \x00. */
+void json_put_data(struct json_writer *to, const char *key, const void *data, size_t size);
+
 /* The same up to a NUL; NULL is written as null. */
 void json_put_text(struct json_writer *to, const char *key, const char *text);
 

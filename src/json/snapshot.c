@@ -11,6 +11,7 @@
 #include "json/documents.h"
 
 #include "json/json.h"
+#include "json/stack.h"
 #include "model/builder.h"
 #include "model/label.h"
 #include "model/match.h"
@@ -100,26 +101,8 @@ static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct stack_sample *sample, bool remainder)
 {
-	char end[VIEW_END_WORD_MAX];
-
 	json_put_object(to, NULL);
-	json_put_list(to, "frames");
-	for (size_t i = 0; i < sample->view.nr_frames; i++) {
-		const struct stack_frame *frame = &sample->view.frames[i];
-
-		json_put_object(to, NULL);
-		json_put_text(to, "module", frame->module);
-		json_put_text(to, "symbol", frame->symbol);
-		json_put_number(to, "offset", frame->offset);
-		json_put_bool(to, "inlined", frame->inlined);
-		/* A file may be called [kernel], too. */
-		if (frame->kernel)
-			json_put_bool(to, "kernel", true);
-		json_put_end(to);
-	}
-	json_put_end(to);
-	view_end_word(sample->view.end, end);
-	json_put_word(to, "end", end);
+	json_put_stack(to, &sample->view);
 	json_put_number(to, "calls", sample->count.calls);
 	json_put_number(to, "errors", sample->count.errors);
 	put_times(to, snapshot, row, &sample->count);

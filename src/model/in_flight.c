@@ -18,6 +18,7 @@ void in_flight_done(struct in_flight *list)
 		free(flight->module);
 	}
 	free(list->items);
+	stack_table_free(list->stacks);
 	*list = (struct in_flight){ 0 };
 }
 
@@ -152,6 +153,12 @@ void flight_add_fact(struct flight *flight, const char *key, char *value)
 	flight->facts[flight->nr_facts++] = (struct flight_fact){ key, value };
 }
 
+static bool is_int(enum argument_kind kind)
+{
+	return kind == ARG_INT || kind == ARG_FD || kind == ARG_DIRFD || kind == ARG_SIGNAL ||
+	       kind == ARG_PID || kind == ARG_UID || kind == ARG_MS || kind == ARG_ENUM;
+}
+
 /* Writes numbers as such, flags by their names; all else is an address or bits. */
 static void value_write(const struct argument *argument, const uint64_t *values, size_t index,
 			char *buf, size_t size)
@@ -159,58 +166,41 @@ static void value_write(const struct argument *argument, const uint64_t *values,
 	const struct flag_set *set = argument_set(argument, values);
 	uint64_t value = values[index];
 
-	if (set) {
+	if (set)
 		flag_set_write(set, value, argument->kind == ARG_ENUM, buf, size);
-		return;
-	}
-	switch (argument->kind) {
-	case ARG_DIRFD:
-		if ((int)value == AT_FDCWD) {
-			snprintf(buf, size, "AT_FDCWD");
-			break;
-		}
-		/* fallthrough */
-	case ARG_INT:
-	case ARG_FD:
-	case ARG_SIGNAL:
-	case ARG_PID:
-	case ARG_UID:
-	case ARG_MS:
-	case ARG_ENUM:
+	else if (argument->kind == ARG_DIRFD && (int)value == AT_FDCWD)
+		snprintf(buf, size, "AT_FDCWD");
+	else if (is_int(argument->kind))
 		snprintf(buf, size, "%d", (int)value);
-		break;
-	case ARG_LONG:
-	case ARG_OFFSET:
+	else if (argument->kind == ARG_LONG || argument->kind == ARG_OFFSET)
 		snprintf(buf, size, "%" PRId64, (int64_t)value);
-		break;
-	case ARG_UINT:
+	else if (argument->kind == ARG_UINT)
 		snprintf(buf, size, "%u", (unsigned int)value);
-		break;
-	case ARG_SIZE:
+	else if (argument->kind == ARG_SIZE)
 		snprintf(buf, size, "%" PRIu64, value);
-		break;
-	case ARG_MODE:
+	else if (argument->kind == ARG_MODE)
 		mode_write((unsigned int)value, buf, size);
-		break;
-	default:
+	else
 		snprintf(buf, size, "%#" PRIx64, value);
-	}
 }
 
 void flight_arguments(const struct flight *flight, char *buf, size_t size)
 {
 	const struct listed_thread *thread = &flight->thread;
 	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
+	uint64_t values[CALL_ARGUMENTS];
 	char text[FLAGS_MAX];
 	size_t used = 0;
 
+	for (size_t i = 0; i < CALL_ARGUMENTS; i++)
+		values[i] = thread->arguments[i];
 	*buf = 0;
 	for (size_t i = 0; i < call->count && used < size; i++) {
 		const struct argument *argument = &call->arguments[i];
 
 		if (argument->kind == ARG_UNUSED)
 			continue;
-		value_write(argument, thread->arguments, i, text, sizeof(text));
+		value_write(argument, values, i, text, sizeof(text));
 		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", text);
 	}
 }

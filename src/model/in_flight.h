@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "bpftruss/abi.h"
+#include "model/stack.h"
 
 /* Something that was found out about a call; the value is untrusted bytes. */
 struct flight_fact {
@@ -28,6 +29,7 @@ struct flight {
 	char wchan[64];   /* the one in which it sleeps; "": not known */
 	char *module;     /* owned: the file of the code that called; NULL: not known */
 	uint64_t offset;  /* of the address behind the call, in that file */
+	const struct stack *stack; /* of user space, of the list's table; NULL: not known */
 	struct flight_fact facts[MAX_FLIGHT_FACTS];
 	size_t nr_facts;
 };
@@ -36,8 +38,10 @@ struct in_flight {
 	int64_t real_ns;      /* CLOCK_REALTIME of the look */
 	struct flight *items; /* owned */
 	size_t count;
-	size_t shown;     /* the first of them were looked up */
-	uint64_t threads; /* all */
+	size_t shown;               /* the first of them were looked up */
+	uint64_t threads;           /* all */
+	struct stack_table *stacks; /* owned; NULL: there are none */
+	uint64_t stacks_left_out;   /* threads that are shown, but beyond those whose stacks are */
 };
 
 void in_flight_done(struct in_flight *list);
@@ -54,6 +58,6 @@ void in_flight_fold(struct in_flight *list);
 /* Takes a value over, NULL or not. What is beyond MAX_FLIGHT_FACTS is dropped: no call has more. */
 void flight_add_fact(struct flight *flight, const char *key, char *value);
 
-/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read. */
-#define FLIGHT_ARGUMENTS_MAX 160
+/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read; what finds no room is left out. */
+#define FLIGHT_ARGUMENTS_MAX 640
 void flight_arguments(const struct flight *flight, char *buf, size_t size);

@@ -53,29 +53,22 @@ static bool is_environment(const struct argument *argument)
 	return argument->kind == ARG_STRINGS && !strcmp(argument->name, "envp");
 }
 
-/* What is wanted first; 0: nothing is read. */
+/* What is wanted first has the largest number; 0: nothing is read. */
+static const uint8_t importances[NR_ARGUMENT_KIND] = {
+	[ARG_PATH] = 6,  [ARG_STRING] = 5, [ARG_STRINGS] = 4, [ARG_BUFFER] = 3,
+	[ARG_IOVEC] = 3, [ARG_MSGHDR] = 3, [ARG_STRUCT] = 2,  [ARG_SIGSET] = 1,
+};
+
+#define MOST_IMPORTANT 6
+
 static int importance(const struct argument *argument, const struct plan_options *options)
 {
-	switch (argument->kind) {
-	case ARG_PATH:
-		return 7;
-	case ARG_STRING:
-		return 6;
-	case ARG_STRINGS:
-		return is_environment(argument) && !options->environment ? 0 : 5;
-	case ARG_BUFFER:
-	case ARG_IOVEC:
-	case ARG_MSGHDR:
-		return 4;
-	case ARG_SIGSET:
-		return 2;
-	case ARG_STRUCT:
-		if (structure_find(argument->type)->traits & ALWAYS_READ)
-			return 3;
-		return options->structs;
-	default:
+	if (is_environment(argument) && !options->environment)
 		return 0;
-	}
+	if (argument->kind == ARG_STRUCT && !options->structs &&
+	    !(structure_find(argument->type)->traits & ALWAYS_READ))
+		return 0;
+	return importances[argument->kind];
 }
 
 /* How much a fetch of elements of unit bytes reads, by the kind of length. */
@@ -97,72 +90,77 @@ static void fetch_elements(const struct argument *argument, size_t unit, size_t 
 	ret->limit = (uint16_t)min_u64(ret->kind == FETCH_BYTES ? unit : limit, MAX_FETCH);
 }
 
-static void fetch_structure(enum syscall_abi abi, const struct argument *argument,
-			    struct call_fetch *ret)
+/* --- by kind of argument ------------------------------------------------------------------------ */
+
+/* What a fetch is filled in for. */
+struct wish {
+	enum syscall_abi abi;
+	const struct argument *argument;
+	size_t path_bytes, data_bytes;
+};
+
+static void fetch_string(const struct wish *wish, struct call_fetch *ret)
 {
-	const struct structure *structure = structure_find(argument->type);
-	size_t size = structure->sizes[abi];
+	ret->kind = FETCH_STRING;
+	ret->unit = 1;
+	ret->limit = (uint16_t)wish->path_bytes;
+}
+
+static void fetch_strings(const struct wish *wish, struct call_fetch *ret)
+{
+	ret->kind = FETCH_STRINGS;
+	ret->unit = (uint16_t)structure_size(wish->abi, "address");
+	ret->limit = (uint16_t)wish->path_bytes;
+}
+
+static void fetch_buffer(const struct wish *wish, struct call_fetch *ret)
+{
+	fetch_elements(wish->argument, 1, wish->data_bytes, ret);
+}
+
+static void fetch_iovec(const struct wish *wish, struct call_fetch *ret)
+{
+	ret->kind = FETCH_IOVEC;
+	ret->length = wish->argument->length;
+	ret->unit = (uint16_t)structure_size(wish->abi, "iovec_array");
+	ret->limit = (uint16_t)wish->data_bytes;
+}
+
+static void fetch_msghdr(const struct wish *wish, struct call_fetch *ret)
+{
+	ret->kind = FETCH_MSGHDR;
+	ret->unit = (uint16_t)structure_size(wish->abi, "msghdr");
+	ret->limit = (uint16_t)wish->data_bytes;
+}
+
+/* The sets of older calls have a word, without a length. */
+static void fetch_sigset(const struct wish *wish, struct call_fetch *ret)
+{
+	if (wish->argument->length_kind == LENGTH_ONE)
+		fetch_elements(wish->argument, sizeof(uint32_t), sizeof(uint32_t), ret);
+	else
+		fetch_elements(wish->argument, 1, sizeof(uint64_t), ret);
+}
+
+static void fetch_structure(const struct wish *wish, struct call_fetch *ret)
+{
+	const struct structure *structure = structure_find(wish->argument->type);
+	size_t size = structure->sizes[wish->abi];
 
 	if (!size)
 		return;
-	if (argument->length_kind == LENGTH_ONE)
-		fetch_elements(argument, size, size, ret);
-	else if (structure->traits & IN_BYTES)
-		fetch_elements(argument, 1, size, ret);
+	if (structure->traits & IN_BYTES && wish->argument->length_kind != LENGTH_ONE)
+		fetch_elements(wish->argument, 1, size, ret);
 	else
-		fetch_elements(argument, size, min_u64(MAX_ELEMENTS, MAX_FETCH / size) * size, ret);
+		fetch_elements(wish->argument, size, min_u64(MAX_ELEMENTS, MAX_FETCH / size) * size,
+			       ret);
 }
 
-/* The sets of older calls have a word. */
-static void fetch_sigset(const struct argument *argument, struct call_fetch *ret)
-{
-	size_t size = argument->length_kind == LENGTH_ONE ? sizeof(uint32_t) : sizeof(uint64_t);
-
-	if (argument->length_kind == LENGTH_ONE)
-		fetch_elements(argument, size, size, ret);
-	else
-		fetch_elements(argument, 1, size, ret);
-}
-
-static void fetch_whole(enum fetch_kind kind, size_t unit, size_t limit, struct call_fetch *ret)
-{
-	ret->kind = (uint8_t)kind;
-	ret->unit = (uint16_t)unit;
-	ret->limit = (uint16_t)limit;
-}
-
-static void fetch_fill(enum syscall_abi abi, const struct argument *argument, uint8_t index,
-		       const struct plan_options *options, struct call_fetch *ret)
-{
-	size_t paths = min_u64(options->path_bytes, MAX_FETCH - 2);
-	size_t data = min_u64(options->data_bytes, MAX_FETCH);
-
-	*ret = (struct call_fetch){ .argument = index, .at_exit = argument->is_written };
-	switch (argument->kind) {
-	case ARG_PATH:
-	case ARG_STRING:
-		fetch_whole(FETCH_STRING, 1, paths, ret);
-		break;
-	case ARG_STRINGS:
-		fetch_whole(FETCH_STRINGS, structure_size(abi, "address"), paths, ret);
-		break;
-	case ARG_BUFFER:
-		fetch_elements(argument, 1, data, ret);
-		break;
-	case ARG_IOVEC:
-		ret->length = argument->length;
-		fetch_whole(FETCH_IOVEC, structure_size(abi, "iovec_array"), data, ret);
-		break;
-	case ARG_MSGHDR:
-		fetch_whole(FETCH_MSGHDR, structure_size(abi, "msghdr"), data, ret);
-		break;
-	case ARG_SIGSET:
-		fetch_sigset(argument, ret);
-		break;
-	default:
-		fetch_structure(abi, argument, ret);
-	}
-}
+static void (*const fetchers[NR_ARGUMENT_KIND])(const struct wish *wish, struct call_fetch *ret) = {
+	[ARG_PATH] = fetch_string,   [ARG_STRING] = fetch_string,    [ARG_STRINGS] = fetch_strings,
+	[ARG_BUFFER] = fetch_buffer, [ARG_IOVEC] = fetch_iovec,      [ARG_MSGHDR] = fetch_msghdr,
+	[ARG_SIGSET] = fetch_sigset, [ARG_STRUCT] = fetch_structure,
+};
 
 static void bits_fill(const struct call_arguments *call, struct call_plan *ret)
 {
@@ -180,19 +178,25 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 		    struct call_plan *ret)
 {
 	const struct call_arguments *call = call_arguments(abi, nr);
-	const int most = 7;
+	struct wish wish = { .abi = abi,
+			     .path_bytes = min_u64(options->path_bytes, MAX_FETCH - 2),
+			     .data_bytes = min_u64(options->data_bytes, MAX_FETCH) };
 
 	*ret = (struct call_plan){ 0 };
 	bits_fill(call, ret);
-	for (int wanted = most; wanted > 0; wanted--) {
+	for (int wanted = MOST_IMPORTANT; wanted > 0; wanted--) {
 		for (size_t i = 0; i < call->count && ret->nr_fetches < CALL_FETCHES; i++) {
 			struct call_fetch *fetch = &ret->fetches[ret->nr_fetches];
 
-			if (importance(&call->arguments[i], options) != wanted)
+			wish.argument = &call->arguments[i];
+			if (importance(wish.argument, options) != wanted)
 				continue;
-			fetch_fill(abi, &call->arguments[i], (uint8_t)i, options, fetch);
-			if (fetch->limit)
-				ret->nr_fetches++;
+			*fetch = (struct call_fetch){ .argument = (uint8_t)i,
+						      .at_exit = wish.argument->is_written };
+			fetchers[wish.argument->kind](&wish, fetch);
+			ret->nr_fetches += fetch->limit > 0;
 		}
 	}
+	if (ret->nr_fetches < CALL_FETCHES)
+		ret->fetches[ret->nr_fetches] = (struct call_fetch){ 0 };
 }

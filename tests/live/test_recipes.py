@@ -29,7 +29,7 @@ CHANGES = [
     (r"\b1234\b", "PID"),
     (r"-d 10\b", "-d 0.5"),
     (r"-u nginx\b", "-n apache2"),
-    (r"-f make\b", "-f make --version"),
+    (r"--as-user make\b", "--as-user=nobody make --version"),
     (r"^bpftruss top$", "bpftruss top --once"),
     (r'compare "[^"]+" \S+', "compare 1m now"),
     (r'--from "yesterday 22:00" --to 06:00', "--from -1h"),

@@ -1,118 +1,190 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests lines of calls: what each kind of argument and structure looks like to truss and to strace. */
+/* Tests lines of calls that files and descriptors are about, as truss and strace write them. */
 #include <linux/openat2.h>
-#include <linux/sched.h>
-#include <netinet/in.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/sysinfo.h>
 #include <sys/time.h>
-#include <sys/times.h>
-#include <sys/un.h>
-#include <sys/utsname.h>
 #include <time.h>
 
 #include "call_fixture.h"
 
-#define CWD ((uint64_t)AT_FDCWD)
-#define ERR(name) (-(int64_t)(name))
-
-static void check(const struct call_given *given, size_t count)
-{
-	__cleanup(call_decoder_freep) struct call_decoder *decoder =
-		decoder_make(false, NULL, NULL);
-
-	lines_check(decoder, ABI_X86_64, given, count);
-}
-
-#define CHECK(...)                                               \
-	do {                                                     \
-		const struct call_given given[] = { __VA_ARGS__ }; \
-		check(given, ARRAY_SIZE(given));                 \
-	} while (0)
-
 TEST(test_files)
 {
-	CHECK({ "openat", { CWD, 1, O_CLOEXEC }, 3, { TEXT_AT(1, "/etc/passwd") },
-		"openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC) = 3", NULL },
-	      { "openat", { CWD, 1, O_CLOEXEC }, ERR(ENOENT), { TEXT_AT(1, "/srv/.htaccess") },
+	CHECK({ "openat",
+		{ CWD, 1, O_CLOEXEC },
+		3,
+		{ TEXT_AT(1, "/etc/passwd") },
+		"openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC) = 3",
+		NULL },
+	      { "openat",
+		{ CWD, 1, O_CLOEXEC },
+		ERR(ENOENT),
+		{ TEXT_AT(1, "/srv/.htaccess") },
 		"openat(AT_FDCWD, \"/srv/.htaccess\", O_RDONLY|O_CLOEXEC) Err#2 ENOENT",
 		"openat(AT_FDCWD, \"/srv/.htaccess\", O_RDONLY|O_CLOEXEC) = -1 ENOENT "
 		"(No such file or directory)" },
-	      { "open", { 1, O_WRONLY | O_CREAT | O_TRUNC, 0644 }, 3, { TEXT_AT(0, "a") },
-		"open(\"a\", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3", NULL },
-	      { "open", { 1, O_RDWR | O_SYNC, 0644 }, 3, { TEXT_AT(0, "a") },
-		"open(\"a\", O_RDWR|O_SYNC) = 3", NULL },
-	      { "openat", { 7, 1, O_TMPFILE | O_RDWR, 0600 }, 3, { TEXT_AT(1, "/tmp") },
-		"openat(7, \"/tmp\", O_RDWR|O_TMPFILE, 0600) = 3", NULL },
-	      { "openat2", { CWD, 1, 2, 24 }, ERR(EXDEV),
-		{ TEXT_AT(1, "/tmp"), THING_AT(2, (struct open_how){ .flags = O_CLOEXEC,
-								     .resolve = RESOLVE_BENEATH }) },
+	      { "open",
+		{ 1, O_WRONLY | O_CREAT | O_TRUNC, 0644 },
+		3,
+		{ TEXT_AT(0, "a") },
+		"open(\"a\", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3",
+		NULL },
+	      { "open",
+		{ 1, O_RDWR | O_SYNC, 0644 },
+		3,
+		{ TEXT_AT(0, "a") },
+		"open(\"a\", O_RDWR|O_SYNC) = 3",
+		NULL },
+	      { "openat",
+		{ 7, 1, O_TMPFILE | O_RDWR, 0600 },
+		3,
+		{ TEXT_AT(1, "/tmp") },
+		"openat(7, \"/tmp\", O_RDWR|O_TMPFILE, 0600) = 3",
+		NULL },
+	      { "openat2",
+		{ CWD, 1, 2, 24 },
+		ERR(EXDEV),
+		{ TEXT_AT(1, "/tmp"),
+		  THING_AT(2,
+			   (struct open_how){ .flags = O_CLOEXEC, .resolve = RESOLVE_BENEATH }) },
 		"openat2(AT_FDCWD, \"/tmp\", {flags=O_RDONLY|O_CLOEXEC, resolve=RESOLVE_BENEATH}, "
 		"24) Err#18 EXDEV",
 		"openat2(AT_FDCWD, \"/tmp\", {flags=O_RDONLY|O_CLOEXEC, resolve=RESOLVE_BENEATH}, "
 		"24) = -1 EXDEV (Invalid cross-device link)" },
-	      { "access", { 1, R_OK | W_OK }, 0, { TEXT_AT(0, "/x") },
-		"access(\"/x\", R_OK|W_OK) = 0", NULL },
+	      { "access",
+		{ 1, R_OK | W_OK },
+		0,
+		{ TEXT_AT(0, "/x") },
+		"access(\"/x\", R_OK|W_OK) = 0",
+		NULL },
 	      { "access", { 1, F_OK }, 0, { TEXT_AT(0, "/x") }, "access(\"/x\", F_OK) = 0", NULL },
 	      { "close", { 3 }, 0, { { 0 } }, "close(3) = 0", NULL },
-	      { "close", { UINT32_MAX }, ERR(EBADF), { { 0 } }, "close(-1) Err#9 EBADF",
+	      { "close",
+		{ UINT32_MAX },
+		ERR(EBADF),
+		{ { 0 } },
+		"close(-1) Err#9 EBADF",
 		"close(-1) = -1 EBADF (Bad file descriptor)" },
-	      { "lseek", { 3, (uint64_t)-5, SEEK_END }, 95, { { 0 } },
-		"lseek(3, -5, SEEK_END) = 95", NULL },
-	      { "mkdirat", { CWD, 1, 0755 }, 0, { TEXT_AT(1, "d") },
-		"mkdirat(AT_FDCWD, \"d\", 0755) = 0", NULL },
-	      { "mknod", { 1, S_IFCHR | 0600, 0x103 }, 0, { TEXT_AT(0, "n") },
-		"mknod(\"n\", S_IFCHR|0600, makedev(0x1, 0x3)) = 0", NULL },
-	      { "rename", { 1, 2 }, 0, { TEXT_AT(0, "a"), TEXT_AT(1, "b") },
-		"rename(\"a\", \"b\") = 0", NULL },
-	      { "unlinkat", { CWD, 1, AT_REMOVEDIR }, 0, { TEXT_AT(1, "b") },
-		"unlinkat(AT_FDCWD, \"b\", AT_REMOVEDIR) = 0", NULL },
-	      { "readlink", { 1, 2, 100 }, 4, { TEXT_AT(0, "l"), BYTES_AT(1, "/x/y") },
-		"readlink(\"l\", \"/x/y\", 100) = 4", NULL },
-	      { "getcwd", { 1, 100 }, 5, { TEXT_AT(0, "/tmp") }, "getcwd(\"/tmp\", 100) = 5",
+	      { "lseek",
+		{ 3, (uint64_t)-5, SEEK_END },
+		95,
+		{ { 0 } },
+		"lseek(3, -5, SEEK_END) = 95",
 		NULL },
-	      { "chown", { 1, 0, UINT32_MAX }, 0, { TEXT_AT(0, "f") }, "chown(\"f\", 0, -1) = 0",
+	      { "mkdirat",
+		{ CWD, 1, 0755 },
+		0,
+		{ TEXT_AT(1, "d") },
+		"mkdirat(AT_FDCWD, \"d\", 0755) = 0",
+		NULL },
+	      { "mknod",
+		{ 1, S_IFCHR | 0600, 0x103 },
+		0,
+		{ TEXT_AT(0, "n") },
+		"mknod(\"n\", S_IFCHR|0600, makedev(0x1, 0x3)) = 0",
+		NULL },
+	      { "rename",
+		{ 1, 2 },
+		0,
+		{ TEXT_AT(0, "a"), TEXT_AT(1, "b") },
+		"rename(\"a\", \"b\") = 0",
+		NULL },
+	      { "unlinkat",
+		{ CWD, 1, AT_REMOVEDIR },
+		0,
+		{ TEXT_AT(1, "b") },
+		"unlinkat(AT_FDCWD, \"b\", AT_REMOVEDIR) = 0",
+		NULL },
+	      { "readlink",
+		{ 1, 2, 100 },
+		4,
+		{ TEXT_AT(0, "l"), BYTES_AT(1, "/x/y") },
+		"readlink(\"l\", \"/x/y\", 100) = 4",
+		NULL },
+	      { "getcwd",
+		{ 1, 100 },
+		5,
+		{ TEXT_AT(0, "/tmp") },
+		"getcwd(\"/tmp\", 100) = 5",
+		NULL },
+	      { "chown",
+		{ 1, 0, UINT32_MAX },
+		0,
+		{ TEXT_AT(0, "f") },
+		"chown(\"f\", 0, -1) = 0",
 		NULL },
 	      { "umask", { 022 }, 077, { { 0 } }, "umask(022) = 077", NULL });
 }
 
 TEST(test_data)
 {
-	CHECK({ "read", { 3, 0x10, 100 }, 4, { BYTES_AT(1, "abc\n") },
-		"read(3, \"abc\\n\", 100) = 4", NULL },
-	      { "read", { 3, 0x10, 832 }, 832, { BYTES_AT(1, "\177ELF\2\1\0\0003") },
-		"read(3, \"\\177ELF\\2\\1\\0\\0003\"..., 832) = 832", NULL },
+	CHECK({ "read",
+		{ 3, 0x10, 100 },
+		4,
+		{ BYTES_AT(1, "abc\n") },
+		"read(3, \"abc\\n\", 100) = 4",
+		NULL },
+	      { "read",
+		{ 3, 0x10, 832 },
+		832,
+		{ BYTES_AT(1, "\177ELF\2\1\0\0003") },
+		"read(3, \"\\177ELF\\2\\1\\0\\0003\"..., 832) = 832",
+		NULL },
 	      { "read", { 3, 0x10, 832 }, 0, { { 0 } }, "read(3, \"\", 832) = 0", NULL },
-	      { "read", { 3, 0x10, 100 }, ERR(EAGAIN), { { 0 } },
+	      { "read",
+		{ 3, 0x10, 100 },
+		ERR(EAGAIN),
+		{ { 0 } },
 		"read(3, 0x10, 100) Err#11 EAGAIN",
 		"read(3, 0x10, 100) = -1 EAGAIN (Resource temporarily unavailable)" },
-	      { "read", { 0, 0x10, 100 }, -512, { { 0 } },
+	      { "read",
+		{ 0, 0x10, 100 },
+		-512,
+		{ { 0 } },
 		"read(0, 0x10, 100) Err#512 ERESTARTSYS",
 		"read(0, 0x10, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)" },
-	      { "write", { 1, 0x10, 5 }, 5, { BYTES_AT(1, "\"\\\t\r\v") },
-		"write(1, \"\\\"\\\\\\t\\r\\v\", 5) = 5", NULL },
-	      { "pwrite64", { 3, 0x10, 4, 10 }, 4, { BYTES_AT(1, "abc\n") },
-		"pwrite64(3, \"abc\\n\", 4, 10) = 4", NULL },
-	      { "writev", { 4, 0x10, 2 }, 11,
-		{ THING_AT(1, ((uint64_t[]){ 0x20, 5, 0x30, 6 })), PART_AT(1, PART_BUFFERS, "hello"),
-		  PART_AT(1, PART_BUFFERS + 1, "wor\001ld") },
-		"writev(4, [{iov_base=\"hello\", iov_len=5}, {iov_base=\"wor\\1ld\", iov_len=6}], 2) "
-		"= 11", NULL },
-	      { "readv", { 4, 0x10, 3 }, 5,
+	      { "write",
+		{ 1, 0x10, 5 },
+		5,
+		{ BYTES_AT(1, "\"\\\t\r\v") },
+		"write(1, \"\\\"\\\\\\t\\r\\v\", 5) = 5",
+		NULL },
+	      { "pwrite64",
+		{ 3, 0x10, 4, 10 },
+		4,
+		{ BYTES_AT(1, "abc\n") },
+		"pwrite64(3, \"abc\\n\", 4, 10) = 4",
+		NULL },
+	      { "writev",
+		{ 4, 0x10, 2 },
+		11,
+		{ THING_AT(1, ((uint64_t[]){ 0x20, 5, 0x30, 6 })),
+		  PART_AT(1, PART_BUFFERS, "hello"), PART_AT(1, PART_BUFFERS + 1, "wor\001ld") },
+		"writev(4, [{iov_base=\"hello\", iov_len=5}, {iov_base=\"wor\\1ld\", iov_len=6}], "
+		"2) "
+		"= 11",
+		NULL },
+	      { "readv",
+		{ 4, 0x10, 3 },
+		5,
 		{ THING_AT(1, ((uint64_t[]){ 0x20, 2, 0x30, 6 })), PART_AT(1, PART_BUFFERS, "he"),
 		  PART_AT(1, PART_BUFFERS + 1, "llo") },
-		"readv(4, [{iov_base=\"he\", iov_len=2}, {iov_base=\"llo\", iov_len=6}, ...], 3) = 5",
+		"readv(4, [{iov_base=\"he\", iov_len=2}, {iov_base=\"llo\", iov_len=6}, ...], 3) = "
+		"5",
 		NULL },
-	      { "sendfile", { 4, 3, 0x10, 100 }, 5, { THING_AT(2, (int64_t){ 7 }) },
-		"sendfile(4, 3, [7], 100) = 5", NULL },
+	      { "sendfile",
+		{ 4, 3, 0x10, 100 },
+		5,
+		{ THING_AT(2, (int64_t){ 7 }) },
+		"sendfile(4, 3, [7], 100) = 5",
+		NULL },
 	      { "sendfile", { 4, 3, 0, 100 }, 5, { { 0 } }, "sendfile(4, 3, NULL, 100) = 5", NULL },
 	      { "ftruncate", { 3, 1 << 20 }, 0, { { 0 } }, "ftruncate(3, 1048576) = 0", NULL },
-	      { "getrandom", { 0x10, 4, 1 }, 4, { BYTES_AT(0, "abcd") },
-		"getrandom(\"abcd\", 4, GRND_NONBLOCK) = 4", NULL },
+	      { "getrandom",
+		{ 0x10, 4, 1 },
+		4,
+		{ BYTES_AT(0, "abcd") },
+		"getrandom(\"abcd\", 4, GRND_NONBLOCK) = 4",
+		NULL },
 	      { "ioctl", { 1, 0x5401, 0x10 }, 0, { { 0 } }, "ioctl(1, TCGETS, 0x10) = 0", NULL });
 }
 
@@ -124,290 +196,166 @@ TEST(test_facts_of_files)
 			      .stx_mode = S_IFDIR | S_ISVTX | 0777,
 			      .stx_size = 4096 };
 
-	CHECK({ "fstat", { 3, 0x10 }, 0, { THING_AT(1, file) },
-		"fstat(3, {st_mode=S_IFREG|0644, st_size=38991, ...}) = 0", NULL },
-	      { "stat", { 1, 0x10 }, 0, { TEXT_AT(0, "/dev/null"), THING_AT(1, device) },
+	CHECK({ "fstat",
+		{ 3, 0x10 },
+		0,
+		{ THING_AT(1, file) },
+		"fstat(3, {st_mode=S_IFREG|0644, st_size=38991, ...}) = 0",
+		NULL },
+	      { "stat",
+		{ 1, 0x10 },
+		0,
+		{ TEXT_AT(0, "/dev/null"), THING_AT(1, device) },
 		"stat(\"/dev/null\", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}) = 0",
 		NULL },
-	      { "newfstatat", { 3, 1, 0x10, AT_EMPTY_PATH }, 0,
+	      { "newfstatat",
+		{ 3, 1, 0x10, AT_EMPTY_PATH },
+		0,
 		{ TEXT_AT(1, ""), THING_AT(2, file) },
-		"newfstatat(3, \"\", {st_mode=S_IFREG|0644, st_size=38991, ...}, AT_EMPTY_PATH) = 0",
+		"newfstatat(3, \"\", {st_mode=S_IFREG|0644, st_size=38991, ...}, AT_EMPTY_PATH) = "
+		"0",
 		NULL },
-	      { "newfstatat", { CWD, 1, 0x10, 0 }, ERR(ENOENT), { TEXT_AT(1, "x") },
+	      { "newfstatat",
+		{ CWD, 1, 0x10, 0 },
+		ERR(ENOENT),
+		{ TEXT_AT(1, "x") },
 		"newfstatat(AT_FDCWD, \"x\", 0x10, 0) Err#2 ENOENT",
 		"newfstatat(AT_FDCWD, \"x\", 0x10, 0) = -1 ENOENT (No such file or directory)" },
-	      { "statx", { CWD, 1, 0, STATX_BASIC_STATS, 0x10 }, 0,
+	      { "statx",
+		{ CWD, 1, 0, STATX_BASIC_STATS, 0x10 },
+		0,
 		{ TEXT_AT(1, "/tmp"), THING_AT(4, more) },
 		"statx(AT_FDCWD, \"/tmp\", AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS, "
 		"{stx_mask=STATX_BASIC_STATS|STATX_MNT_ID, stx_attributes=0, "
-		"stx_mode=S_IFDIR|S_ISVTX|0777, stx_size=4096, ...}) = 0", NULL },
-	      { "fcntl", { 3, F_GETFL, 9 }, O_RDWR, { { 0 } },
-		"fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)", NULL },
-	      { "fcntl", { 3, F_SETFL, O_RDWR | O_NONBLOCK }, 0, { { 0 } },
-		"fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0", NULL },
-	      { "fcntl", { 3, F_SETFD, FD_CLOEXEC }, 0, { { 0 } },
-		"fcntl(3, F_SETFD, FD_CLOEXEC) = 0", NULL },
-	      { "fcntl", { 3, F_GETFD }, 1, { { 0 } },
-		"fcntl(3, F_GETFD) = 0x1 (flags FD_CLOEXEC)", NULL },
-	      { "fcntl", { 3, F_DUPFD_CLOEXEC, 10 }, 10, { { 0 } },
-		"fcntl(3, F_DUPFD_CLOEXEC, 10) = 10", NULL },
-	      { "fcntl", { 3, F_SETLK, 0x10 }, 0,
+		"stx_mode=S_IFDIR|S_ISVTX|0777, stx_size=4096, ...}) = 0",
+		NULL },
+	      { "fcntl",
+		{ 3, F_GETFL, 9 },
+		O_RDWR,
+		{ { 0 } },
+		"fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)",
+		NULL },
+	      { "fcntl",
+		{ 3, F_SETFL, O_RDWR | O_NONBLOCK },
+		0,
+		{ { 0 } },
+		"fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0",
+		NULL },
+	      { "fcntl",
+		{ 3, F_SETFD, FD_CLOEXEC },
+		0,
+		{ { 0 } },
+		"fcntl(3, F_SETFD, FD_CLOEXEC) = 0",
+		NULL },
+	      { "fcntl",
+		{ 3, F_GETFD },
+		1,
+		{ { 0 } },
+		"fcntl(3, F_GETFD) = 0x1 (flags FD_CLOEXEC)",
+		NULL },
+	      { "fcntl",
+		{ 3, F_DUPFD_CLOEXEC, 10 },
+		10,
+		{ { 0 } },
+		"fcntl(3, F_DUPFD_CLOEXEC, 10) = 10",
+		NULL },
+	      { "fcntl",
+		{ 3, F_SETLK, 0x10 },
+		0,
 		{ THING_AT(2, (struct flock){ .l_type = F_WRLCK, .l_len = 10 }) },
 		"fcntl(3, F_SETLK, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=10}) = 0",
 		NULL },
 	      { "flock", { 3, 6 }, 0, { { 0 } }, "flock(3, LOCK_EX|LOCK_NB) = 0", NULL },
-	      { "utimensat", { CWD, 1, 0x10, 0 }, 0,
+	      { "utimensat",
+		{ CWD, 1, 0x10, 0 },
+		0,
 		{ TEXT_AT(1, "x"), THING_AT(2, ((struct timespec[]){ { 1, 2 }, { 3, 4 } })) },
 		"utimensat(AT_FDCWD, \"x\", [{tv_sec=1, tv_nsec=2}, {tv_sec=3, tv_nsec=4}], 0) = 0",
 		NULL },
-	      { "inotify_add_watch", { 3, 1, 0x300 }, 1, { TEXT_AT(1, "/tmp") },
-		"inotify_add_watch(3, \"/tmp\", IN_CREATE|IN_DELETE) = 1", NULL });
+	      { "utimensat",
+		{ CWD, 1, 0x10, 0 },
+		0,
+		{ TEXT_AT(1, "x"),
+		  THING_AT(2, ((struct timespec[]){ { 0, UTIME_NOW }, { 0, UTIME_OMIT } })) },
+		"utimensat(AT_FDCWD, \"x\", [UTIME_NOW, UTIME_OMIT], 0) = 0",
+		NULL },
+	      { "inotify_add_watch",
+		{ 3, 1, 0x300 },
+		1,
+		{ TEXT_AT(1, "/tmp") },
+		"inotify_add_watch(3, \"/tmp\", IN_CREATE|IN_DELETE) = 1",
+		NULL });
 }
 
 TEST(test_descriptors)
 {
-	CHECK({ "pipe2", { 0x10, O_CLOEXEC | O_NONBLOCK }, 0, { THING_AT(0, ((int[]){ 3, 4 })) },
-		"pipe2([3, 4], O_NONBLOCK|O_CLOEXEC) = 0", NULL },
+	CHECK({ "pipe2",
+		{ 0x10, O_CLOEXEC | O_NONBLOCK },
+		0,
+		{ THING_AT(0, ((int[]){ 3, 4 })) },
+		"pipe2([3, 4], O_NONBLOCK|O_CLOEXEC) = 0",
+		NULL },
 	      { "dup2", { 3, 1 }, 1, { { 0 } }, "dup2(3, 1) = 1", NULL },
-	      { "poll", { 0x10, 2, 100 }, 1,
-		{ THING_AT(0, ((struct pollfd[]){ { 6, POLLIN | POLLRDHUP, POLLIN }, { -1, 0, 0 } })) },
+	      { "poll",
+		{ 0x10, 2, 100 },
+		1,
+		{ THING_AT(0, ((struct pollfd[]){ { 6, POLLIN | POLLRDHUP, POLLIN },
+						  { -1, 0, 0 } })) },
 		"poll([{fd=6, events=POLLIN|POLLRDHUP, revents=POLLIN}, {fd=-1}], 2, 100) = 1",
 		"poll([{fd=6, events=POLLIN|POLLRDHUP}, {fd=-1}], 2, 100) = 1 "
 		"([{fd=6, revents=POLLIN}])" },
-	      { "poll", { 0x10, 1, 0 }, 0, { THING_AT(0, (struct pollfd){ 6, POLLIN, 0 }) },
+	      { "poll",
+		{ 0x10, 1, 0 },
+		0,
+		{ THING_AT(0, (struct pollfd){ 6, POLLIN, 0 }) },
 		"poll([{fd=6, events=POLLIN}], 1, 0) = 0",
 		"poll([{fd=6, events=POLLIN}], 1, 0) = 0 (Timeout)" },
-	      { "epoll_ctl", { 7, EPOLL_CTL_ADD, 6, 0x10 }, 0,
+	      { "epoll_ctl",
+		{ 7, EPOLL_CTL_ADD, 6, 0x10 },
+		0,
 		{ THING_AT(3, (struct epoll_event){ EPOLLIN | EPOLLET, { .u64 = 0x123456789 } }) },
 		"epoll_ctl(7, EPOLL_CTL_ADD, 6, {events=EPOLLIN|EPOLLET, data=0x123456789}) = 0",
 		"epoll_ctl(7, EPOLL_CTL_ADD, 6, {events=EPOLLIN|EPOLLET, data={u32=591751049, "
 		"u64=4886718345}}) = 0" },
-	      { "epoll_wait", { 7, 0x10, 4, -1U }, 2,
+	      { "epoll_wait",
+		{ 7, 0x10, 4, -1U },
+		2,
 		{ THING_AT(1, ((struct epoll_event[]){ { EPOLLIN, { .u64 = 1 } },
 						       { EPOLLHUP, { .u64 = 2 } } })) },
-		"epoll_wait(7, [{events=EPOLLIN, data=0x1}, {events=EPOLLHUP, data=0x2}], 4, -1) = 2",
+		"epoll_wait(7, [{events=EPOLLIN, data=0x1}, {events=EPOLLHUP, data=0x2}], 4, -1) = "
+		"2",
 		"epoll_wait(7, [{events=EPOLLIN, data={u32=1, u64=1}}, {events=EPOLLHUP, "
 		"data={u32=2, u64=2}}], 4, -1) = 2" },
-	      { "epoll_wait", { 7, 0x10, 4, 5 }, 0, { { 0 } }, "epoll_wait(7, [], 4, 5) = 0", NULL },
-	      { "epoll_create1", { EPOLL_CLOEXEC }, 7, { { 0 } },
-		"epoll_create1(EPOLL_CLOEXEC) = 7", NULL },
-	      { "timerfd_create", { CLOCK_MONOTONIC, 0 }, 8, { { 0 } },
-		"timerfd_create(CLOCK_MONOTONIC, 0) = 8", NULL },
-	      { "timerfd_settime", { 8, 0, 0x10, 0 }, 0,
+	      { "epoll_wait",
+		{ 7, 0x10, 4, 5 },
+		0,
+		{ { 0 } },
+		"epoll_wait(7, [], 4, 5) = 0",
+		NULL },
+	      { "epoll_create1",
+		{ EPOLL_CLOEXEC },
+		7,
+		{ { 0 } },
+		"epoll_create1(EPOLL_CLOEXEC) = 7",
+		NULL },
+	      { "timerfd_create",
+		{ CLOCK_MONOTONIC, 0 },
+		8,
+		{ { 0 } },
+		"timerfd_create(CLOCK_MONOTONIC, 0) = 8",
+		NULL },
+	      { "timerfd_settime",
+		{ 8, 0, 0x10, 0 },
+		0,
 		{ THING_AT(2, (struct itimerspec){ { 0, 0 }, { 1, 5 } }) },
 		"timerfd_settime(8, 0, {it_interval={tv_sec=0, tv_nsec=0}, it_value={tv_sec=1, "
-		"tv_nsec=5}}, NULL) = 0", NULL },
-	      { "select", { 7, 0x10, 0, 0, 0x20 }, 1,
+		"tv_nsec=5}}, NULL) = 0",
+		NULL },
+	      { "select",
+		{ 7, 0x10, 0, 0, 0x20 },
+		1,
 		{ { 1, PART_SELF, 0, "\x48\0\0\0\0\0\0\0", 8 },
 		  THING_AT(4, (struct timeval){ 1, 500 }) },
-		"select(7, [3 6], NULL, NULL, {tv_sec=1, tv_usec=500}) = 1", NULL });
-}
-
-TEST(test_sockets)
-{
-	struct sockaddr_in inet = { AF_INET, htons(4711), { htonl(INADDR_LOOPBACK) }, { 0 } };
-	struct sockaddr_in6 inet6 = { AF_INET6, htons(80), 0, IN6ADDR_LOOPBACK_INIT, 3 };
-
-	CHECK({ "socket", { AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP }, 5, { { 0 } },
-		"socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 5", NULL },
-	      { "socket", { AF_UNIX, SOCK_DGRAM, 0 }, 5, { { 0 } },
-		"socket(AF_UNIX, SOCK_DGRAM, 0) = 5", NULL },
-	      { "socket", { AF_NETLINK, SOCK_RAW, 0 }, 5, { { 0 } },
-		"socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE) = 5", NULL },
-	      { "socketpair", { AF_UNIX, SOCK_STREAM, 0, 0x10 }, 0,
-		{ THING_AT(3, ((int[]){ 3, 4 })) }, "socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0",
-		NULL },
-	      { "connect", { 5, 0x10, 16 }, ERR(EINPROGRESS), { THING_AT(1, inet) },
-		"connect(5, {sa_family=AF_INET, sin_port=4711, sin_addr=\"127.0.0.1\"}, 16) "
-		"Err#115 EINPROGRESS",
-		"connect(5, {sa_family=AF_INET, sin_port=htons(4711), "
-		"sin_addr=inet_addr(\"127.0.0.1\")}, 16) = -1 EINPROGRESS (Operation now in "
-		"progress)" },
-	      { "bind", { 5, 0x10, 28 }, 0, { THING_AT(1, inet6) },
-		"bind(5, {sa_family=AF_INET6, sin6_port=80, sin6_addr=\"::1\", sin6_scope_id=3}, 28) "
-		"= 0",
-		"bind(5, {sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), "
-		"inet_pton(AF_INET6, \"::1\", &sin6_addr), sin6_scope_id=3}, 28) = 0" },
-	      { "connect", { 5, 0x10, 9 }, 0, { BYTES_AT(1, "\1\0/run/x") },
-		"connect(5, {sa_family=AF_UNIX, sun_path=\"/run/x\"}, 9) = 0", NULL },
-	      { "connect", { 5, 0x10, 6 }, 0, { BYTES_AT(1, "\1\0\0abs") },
-		"connect(5, {sa_family=AF_UNIX, sun_path=@\"abs\"}, 6) = 0", NULL },
-	      { "connect", { 5, 0x10, 2 }, 0, { BYTES_AT(1, "\1\0") },
-		"connect(5, {sa_family=AF_UNIX}, 2) = 0", NULL },
-	      { "connect", { 5, 0x10, 5 }, 0, { BYTES_AT(1, "\x63\0abc") },
-		"connect(5, {sa_family=0x63, sa_data=\"abc\"}, 5) = 0", NULL },
-	      { "bind", { 5, 0x10, 12 }, 0, { BYTES_AT(1, "\20\0\0\0\5\0\0\0\1\0\0\0") },
-		"bind(5, {sa_family=AF_NETLINK, nl_pid=5, nl_groups=0x000001}, 12) = 0", NULL },
-	      { "accept4", { 5, 0x10, 0x20, SOCK_CLOEXEC }, 6,
-		{ THING_AT(1, inet), THING_AT(2, (uint32_t){ 16 }) },
-		"accept4(5, {sa_family=AF_INET, sin_port=4711, sin_addr=\"127.0.0.1\"}, [16], "
-		"SOCK_CLOEXEC) = 6",
-		"accept4(5, {sa_family=AF_INET, sin_port=htons(4711), "
-		"sin_addr=inet_addr(\"127.0.0.1\")}, [16], SOCK_CLOEXEC) = 6" },
-	      { "accept", { 5, 0, 0 }, 6, { { 0 } }, "accept(5, NULL, NULL) = 6", NULL },
-	      { "setsockopt", { 5, SOL_SOCKET, SO_REUSEADDR, 0x10, 4 }, 0,
-		{ THING_AT(3, (int){ 1 }) },
-		"setsockopt(5, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0", NULL },
-	      { "getsockopt", { 5, 6, 1, 0x10, 0x20 }, 0,
-		{ THING_AT(3, (int){ 0 }), THING_AT(4, (uint32_t){ 4 }) },
-		"getsockopt(5, SOL_TCP, TCP_NODELAY, [0], [4]) = 0", NULL },
-	      { "sendto", { 5, 0x10, 2, MSG_DONTWAIT, 0, 0 }, 2, { BYTES_AT(1, "hi") },
-		"sendto(5, \"hi\", 2, MSG_DONTWAIT, NULL, 0) = 2", NULL },
-	      { "recvfrom", { 5, 0x10, 100, 0, 0, 0 }, 2, { BYTES_AT(1, "hi") },
-		"recvfrom(5, \"hi\", 100, 0, NULL, NULL) = 2", NULL },
-	      { "shutdown", { 5, SHUT_RDWR }, 0, { { 0 } }, "shutdown(5, SHUT_RDWR) = 0", NULL },
-	      { "listen", { 5, 128 }, 0, { { 0 } }, "listen(5, 128) = 0", NULL });
-}
-
-TEST(test_messages)
-{
-	const uint64_t iovec[] = { 0x20, 5, 0x30, 6 }, one[] = { 0x20, 100 };
-	const uint64_t sent[7] = { 0, 0, 0x40, 2, 0, 0, 0 }, got[7] = { 0, 0, 0x40, 1, 0, 0, 0 };
-	const uint64_t named[7] = { 0x50, 16, 0x40, 1, 0x60, 24, MSG_TRUNC };
-	struct sockaddr_in inet = { AF_INET, htons(53), { htonl(INADDR_LOOPBACK) }, { 0 } };
-
-	CHECK({ "sendmsg", { 5, 0x10, MSG_NOSIGNAL }, 11,
-		{ THING_AT(1, sent), { 1, PART_IOVEC, 0, iovec, sizeof(iovec) },
-		  PART_AT(1, PART_BUFFERS, "hello"), PART_AT(1, PART_BUFFERS + 1, "wor\001ld") },
-		"sendmsg(5, {msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"hello\", "
-		"iov_len=5}, {iov_base=\"wor\\1ld\", iov_len=6}], msg_iovlen=2, msg_controllen=0, "
-		"msg_flags=0}, MSG_NOSIGNAL) = 11", NULL },
-	      { "recvmsg", { 5, 0x10, 0 }, 2,
-		{ THING_AT(1, got), { 1, PART_IOVEC, 0, one, sizeof(one) },
-		  PART_AT(1, PART_BUFFERS, "hi") },
-		"recvmsg(5, {msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"hi\", iov_len=100}], "
-		"msg_iovlen=1, msg_controllen=0, msg_flags=0}, 0) = 2", NULL },
-	      { "recvmsg", { 5, 0x10, 0 }, 2,
-		{ THING_AT(1, named), { 1, PART_NAME, 0, &inet, sizeof(inet) },
-		  { 1, PART_IOVEC, 0, one, sizeof(one) }, PART_AT(1, PART_BUFFERS, "hi") },
-		"recvmsg(5, {msg_name={sa_family=AF_INET, sin_port=53, sin_addr=\"127.0.0.1\"}, "
-		"msg_namelen=16, msg_iov=[{iov_base=\"hi\", iov_len=100}], msg_iovlen=1, "
-		"msg_control=0x60, msg_controllen=24, msg_flags=MSG_TRUNC}, 0) = 2",
-		"recvmsg(5, {msg_name={sa_family=AF_INET, sin_port=htons(53), "
-		"sin_addr=inet_addr(\"127.0.0.1\")}, msg_namelen=16, msg_iov=[{iov_base=\"hi\", "
-		"iov_len=100}], msg_iovlen=1, msg_control=0x60, msg_controllen=24, "
-		"msg_flags=MSG_TRUNC}, 0) = 2" });
-}
-
-TEST(test_memory)
-{
-	CHECK({ "mmap", { 0, 8192, 3, 0x22, UINT32_MAX, 0 }, 0x7f49a6050000, { { 0 } },
-		"mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = "
-		"0x7f49a6050000", NULL },
-	      { "mmap", { 0x7f00, 4096, 5, 0x812, 3, 0x26000 }, 0x7f00, { { 0 } },
-		"mmap(0x7f00, 4096, PROT_READ|PROT_EXEC, MAP_PRIVATE|MAP_FIXED|MAP_DENYWRITE, 3, "
-		"0x26000) = 0x7f00", NULL },
-	      { "mprotect", { 0x7f00, 4096, 1 }, 0, { { 0 } },
-		"mprotect(0x7f00, 4096, PROT_READ) = 0", NULL },
-	      { "munmap", { 0x7f00, 38991 }, 0, { { 0 } }, "munmap(0x7f00, 38991) = 0", NULL },
-	      { "brk", { 0 }, 0x5633f8fd2000, { { 0 } }, "brk(NULL) = 0x5633f8fd2000", NULL },
-	      { "madvise", { 0x1000, 4096, 4 }, ERR(ENOMEM), { { 0 } },
-		"madvise(0x1000, 4096, MADV_DONTNEED) Err#12 ENOMEM",
-		"madvise(0x1000, 4096, MADV_DONTNEED) = -1 ENOMEM (Cannot allocate memory)" });
-}
-
-TEST(test_processes)
-{
-	struct clone_args arguments = { .flags = CLONE_VM | CLONE_FS, .exit_signal = SIGCHLD,
-					.stack = 0x7f00, .stack_size = 0x8000 };
-	struct utsname name = { .sysname = "Linux", .nodename = "vm", .release = "6" };
-	struct rusage usage = { .ru_utime = { 1, 2 }, .ru_stime = { 3, 4 } };
-	struct rlimit limit = { 8192L * 1024, RLIM_INFINITY };
-	const uint64_t flags = CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD;
-
-	CHECK({ "getpid", { 0 }, 100, { { 0 } }, "getpid() = 100", NULL },
-	      { "execve", { 1, 2, 0x7ffd }, 0,
-		{ TEXT_AT(0, "/bin/sh"), PART_AT(1, PART_BUFFERS, "sh\0"),
-		  PART_AT(1, PART_BUFFERS + 1, "-c\0"), PART_AT(1, PART_BUFFERS + 2, "a\nb\0"),
-		  { 1, PART_SELF, 0, "", 0 } },
-		"execve(\"/bin/sh\", [\"sh\", \"-c\", \"a\\nb\"], 0x7ffd) = 0", NULL },
-	      { "execve", { 1, 2, 0 }, 0,
-		{ TEXT_AT(0, "a"), PART_AT(1, PART_BUFFERS, "x\0"),
-		  { 1, PART_SELF, PIECE_CUT, "", 0 } },
-		"execve(\"a\", [\"x\", ...], NULL) = 0", NULL },
-	      { "clone", { flags, 0, 0, 0x7a10, 0 }, 102, { { 0 } },
-		"clone(CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, NULL, NULL, 0x7a10, 0) = 102",
-		"clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, "
-		"child_tidptr=0x7a10) = 102" },
-	      { "clone3", { 0x10, 88 }, 102, { THING_AT(0, arguments) },
-		"clone3({flags=CLONE_VM|CLONE_FS, exit_signal=SIGCHLD, stack=0x7f00, "
-		"stack_size=0x8000}, 88) = 102", NULL },
-	      { "wait4", { UINT32_MAX, 0x10, WNOHANG, 0 }, 102, { THING_AT(1, (int){ 3 << 8 }) },
-		"wait4(-1, [exited 3], WNOHANG, NULL) = 102",
-		"wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 3}], WNOHANG, NULL) = 102" },
-	      { "wait4", { UINT32_MAX, 0x10, 0, 0 }, 102, { THING_AT(1, (int){ SIGSEGV | 0x80 }) },
-		"wait4(-1, [SIGSEGV core], 0, NULL) = 102",
-		"wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGSEGV && WCOREDUMP(s)}], 0, NULL) = "
-		"102" },
-	      { "prlimit64", { 0, RLIMIT_STACK, 0, 0x10 }, 0, { THING_AT(3, limit) },
-		"prlimit64(0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}) "
-		"= 0", NULL },
-	      { "getrusage", { RUSAGE_SELF, 0x10 }, 0, { THING_AT(1, usage) },
-		"getrusage(RUSAGE_SELF, {ru_utime={tv_sec=1, tv_usec=2}, ru_stime={tv_sec=3, "
-		"tv_usec=4}, ...}) = 0", NULL },
-	      { "uname", { 0x10 }, 0, { THING_AT(0, name) },
-		"uname({sysname=\"Linux\", nodename=\"vm\", ...}) = 0", NULL },
-	      { "times", { 0x10 }, 5, { THING_AT(0, (struct tms){ 1, 2, 3, 4 }) },
-		"times({tms_utime=1, tms_stime=2, tms_cutime=3, tms_cstime=4}) = 5", NULL },
-	      { "prctl", { 15, 0x10 }, 0, { TEXT_AT(1, "foo") }, "prctl(PR_SET_NAME, \"foo\") = 0",
-		NULL },
-	      { "prctl", { 1, SIGTERM }, 0, { { 0 } }, "prctl(PR_SET_PDEATHSIG, SIGTERM) = 0", NULL },
-	      { "arch_prctl", { 0x1002, 0x7f00 }, 0, { { 0 } },
-		"arch_prctl(ARCH_SET_FS, 0x7f00) = 0", NULL },
-	      { "set_robust_list", { 0x7f20, 24 }, 0, { { 0 } },
-		"set_robust_list(0x7f20, 24) = 0", NULL });
-}
-
-TEST(test_signals)
-{
-	const uint64_t action[] = { 0x55e1, SA_RESTART | SA_SIGINFO | 0x04000000, 0x7f50, 2 };
-	const uint64_t ignore[] = { 1, 0, 0, 0 };
-
-	CHECK({ "kill", { 5, SIGTERM }, 0, { { 0 } }, "kill(5, SIGTERM) = 0", NULL },
-	      { "kill", { -1U, 0 }, 0, { { 0 } }, "kill(-1, 0) = 0", NULL },
-	      { "tgkill", { 5, 6, 34 }, 0, { { 0 } }, "tgkill(5, 6, SIGRT_2) = 0", NULL },
-	      { "rt_sigaction", { SIGINT, 0x10, 0, 8 }, 0, { THING_AT(1, action) },
-		"rt_sigaction(SIGINT, {sa_handler=0x55e1, sa_mask=[INT], "
-		"sa_flags=SA_RESTORER|SA_RESTART|SA_SIGINFO, sa_restorer=0x7f50}, NULL, 8) = 0",
-		NULL },
-	      { "rt_sigaction", { SIGPIPE, 0, 0x10, 8 }, 0, { THING_AT(2, ignore) },
-		"rt_sigaction(SIGPIPE, NULL, {sa_handler=SIG_IGN, sa_mask=[], sa_flags=0}, 8) = 0",
-		NULL },
-	      { "rt_sigprocmask", { SIG_BLOCK, 0x10, 0x20, 8 }, 0,
-		{ THING_AT(1, (uint64_t){ 0x4002 }), THING_AT(2, (uint64_t){ 0 }) },
-		"rt_sigprocmask(SIG_BLOCK, [INT TERM], [], 8) = 0", NULL },
-	      { "rt_sigprocmask", { SIG_SETMASK, 0x10, 0, 8 }, 0,
-		{ THING_AT(1, (uint64_t){ ~(3ULL << 31) }) },
-		"rt_sigprocmask(SIG_SETMASK, ~[RTMIN RT_1], NULL, 8) = 0", NULL },
-	      { "rt_sigsuspend", { 0x10, 8 }, -514, { THING_AT(0, (uint64_t){ 0 }) },
-		"rt_sigsuspend([], 8) Err#514 ERESTARTNOHAND",
-		"rt_sigsuspend([], 8) = ? ERESTARTNOHAND (To be restarted if no handler)" });
-}
-
-TEST(test_waits)
-{
-	struct timespec time = { 1, 500 };
-
-	CHECK({ "nanosleep", { 0x10, 0 }, 0, { THING_AT(0, time) },
-		"nanosleep({tv_sec=1, tv_nsec=500}, NULL) = 0", NULL },
-	      { "clock_nanosleep", { 0, 1, 0x10, 0x20 }, 0, { THING_AT(2, time) },
-		"clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, {tv_sec=1, tv_nsec=500}, 0x20) = 0",
-		NULL },
-	      { "clock_gettime", { 1, 0x10 }, 0, { THING_AT(1, time) },
-		"clock_gettime(CLOCK_MONOTONIC, {tv_sec=1, tv_nsec=500}) = 0", NULL },
-	      { "gettimeofday", { 0x10, 0 }, 0, { THING_AT(0, (struct timeval){ 1, 2 }) },
-		"gettimeofday({tv_sec=1, tv_usec=2}, NULL) = 0", NULL },
-	      { "futex", { 0x7f00, 0x80, 2, 0, 9, 9 }, 0, { { 0 } },
-		"futex(0x7f00, FUTEX_WAIT_PRIVATE, 2, NULL) = 0", NULL },
-	      { "futex", { 0x7f00, 0x81, INT32_MAX, 9 }, 1, { { 0 } },
-		"futex(0x7f00, FUTEX_WAKE_PRIVATE, 2147483647) = 1", NULL },
-	      { "futex", { 0x7f00, 0x189, 5, 0x10, 0, UINT32_MAX }, ERR(ETIMEDOUT),
-		{ THING_AT(3, time) },
-		"futex(0x7f00, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 5, {tv_sec=1, "
-		"tv_nsec=500}, FUTEX_BITSET_MATCH_ANY) Err#110 ETIMEDOUT",
-		"futex(0x7f00, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 5, {tv_sec=1, "
-		"tv_nsec=500}, FUTEX_BITSET_MATCH_ANY) = -1 ETIMEDOUT (Connection timed out)" },
-	      { "futex", { 0x7f00, 0x84, 1, 2, 0x7f10, 0 }, 0, { { 0 } },
-		"futex(0x7f00, FUTEX_CMP_REQUEUE_PRIVATE, 1, 2, 0x7f10, 0) = 0", NULL },
-	      { "sched_yield", { 0 }, 0, { { 0 } }, "sched_yield() = 0", NULL });
+		"select(7, [3 6], NULL, NULL, {tv_sec=1, tv_usec=500}) = 1",
+		NULL });
 }

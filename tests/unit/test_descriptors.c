@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/clock.h"
 #include "calls/descriptors.h"
 #include "syscalls/names.h"
 
@@ -218,6 +219,20 @@ PROC_TEST(test_open_and_close)
 	assert_asked(proc, 0);
 }
 
+/* What /proc said is certain for calls that began since, until something changes it. */
+PROC_TEST(test_what_proc_said_becomes_certain)
+{
+	LINKS(proc, { 1, 3, "/srv/log" });
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_late(proc, 3, "/srv/log");
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_late(proc, 3, "/srv/log");
+	proc->now_ns = clock_mono_ns() + NS_PER_SEC;
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_used(proc, 3, "/srv/log");
+	assert_asked(proc, 1);
+}
+
 PROC_TEST(test_failures_teach_nothing)
 {
 	call_openat(proc, 1, AT_FDCWD, "/a", O_RDONLY, 3);
@@ -295,6 +310,8 @@ PROC_TEST(test_pieces)
 	/* One that a tracer answered was not made at all. */
 	call = call_of(proc, 1, "open", 3);
 	add_piece(&call, 0, "/b", 2);
+	follow(proc, &call);
+	assert_made(proc, 3, "/b");
 	call.record.flags |= CALL_DENIED;
 	follow(proc, &call);
 	assert_named(proc, 1, 3, DESCRIPTOR_MADE, "/proc", DESCRIPTOR_LATE);
@@ -620,6 +637,11 @@ PROC_TEST(test_exec)
 	/* Whether that was closed was not known. */
 	assert_late(proc, 0, "/dev/null");
 	assert_asked(proc, 5);
+	/* That another one was is, even when nobody can be asked any more. */
+	call_openat(proc, 2, AT_FDCWD, "/a", O_RDONLY | O_CLOEXEC, 3);
+	call(proc, 2, "execve", 0, 0, 0, 0);
+	call(proc, 2, "brk", 0, 0, 0, 0);
+	assert_named(proc, 2, 3, DESCRIPTOR_USED, NULL, 0);
 }
 
 PROC_TEST(test_end)
@@ -635,6 +657,29 @@ PROC_TEST(test_end)
 	call_openat(proc, 1, AT_FDCWD, "/b", O_RDONLY, 3);
 	descriptors_forget(proc->d, 1);
 	assert_named(proc, 1, 3, DESCRIPTOR_USED, NULL, 0);
+}
+
+/* Nobody said that a process had ended; but its numbers begin again, so its pid is another one's. */
+PROC_TEST(test_pid_used_again)
+{
+	struct call call = call_of(proc, 1, "open", 3);
+
+	add_piece(&call, 0, "/a", 2);
+	call.record.number = 7;
+	follow(proc, &call);
+	call = call_of(proc, 1, "read", 0);
+	call.record.number = 8;
+	follow(proc, &call);
+	assert_used(proc, 3, "/a");
+	/* Of another thread of it. */
+	call.record.tid = 5;
+	call.record.number = 1;
+	follow(proc, &call);
+	assert_used(proc, 3, "/a");
+	call.record.tid = 1;
+	call.record.number = 2;
+	follow(proc, &call);
+	assert_used(proc, 3, NULL);
 }
 
 /* --- limits ------------------------------------------------------------------------------------- */
@@ -661,6 +706,17 @@ PROC_TEST(test_million_descriptors)
 		call_openat(proc, 1, AT_FDCWD, path, O_RDONLY, fd);
 	assert_named(proc, 2, 3, DESCRIPTOR_USED, "/other", 0);
 	assert_made(proc, 29999, path);
+	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
+}
+
+/* That nothing is known of a descriptor takes room, too. */
+PROC_TEST(test_many_unknown)
+{
+	call_openat(proc, 2, AT_FDCWD, "/other", O_RDONLY, 3);
+	call(proc, 2, "getpid", 2, 0, 0, 0);
+	for (int fd = 0; fd < 100000; fd++)
+		assert_used(proc, fd, NULL);
+	assert_named(proc, 2, 3, DESCRIPTOR_USED, "/other", 0);
 	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
 }
 

@@ -102,6 +102,16 @@ TEST(test_arguments)
 
 	flight_arguments(&flight, text, sizeof(text));
 	assert_string_equal(text, "-1, 0x7001, 64");
+	flight.thread.nr = syscall_find(ABI_OF_TESTS, "futex");
+	flight.thread.arguments[1] = 128;
+	flight_arguments(&flight, text, sizeof(text));
+	assert_string_equal(text, "0xffffffffffffffff, FUTEX_WAIT_PRIVATE, 64, 0, 0, 0");
+	flight.thread.nr = syscall_find(ABI_OF_TESTS, "openat");
+	flight.thread.arguments[0] = (uint32_t)AT_FDCWD;
+	flight.thread.arguments[2] = O_CREAT | O_RDWR;
+	flight.thread.arguments[3] = 0644;
+	flight_arguments(&flight, text, sizeof(text));
+	assert_string_equal(text, "AT_FDCWD, 0x80, O_RDWR|O_CREAT, 0644");
 	flight.thread.nr = 100000;
 	memset(flight.thread.arguments, 0xff, sizeof(flight.thread.arguments));
 	flight_arguments(&flight, text, sizeof(text));
@@ -133,6 +143,40 @@ static void take_hostile(struct in_flight *list)
 	list->items[2].gone = true;
 	list->shown = 3;
 	list->real_ns = 1769904000 * (int64_t)SEC;
+}
+
+/* So many frames that the outermost are only counted. */
+#define MANY_FRAMES 33
+
+static void take_stack(struct in_flight *list, struct flight *flight)
+{
+	struct stack_frame frames[MANY_FRAMES];
+	struct stack stack = {
+		.id = 1, .end = STACK_NO_RULE, .nr_frames = MANY_FRAMES, .frames = frames
+	};
+
+	assert_int_equal(stack_table_new(&list->stacks), 0);
+	for (int i = 0; i < MANY_FRAMES; i++)
+		frames[i] = (struct stack_frame){ .module = "li\nb.so", .offset = 16 };
+	frames[0].symbol = "read\x1b[31m";
+	frames[1] = (struct stack_frame){ .offset = 0x7f0000001234 };
+	for (int i = 0; i < MANY_FRAMES; i++) {
+		stack_table_intern(list->stacks, frames[i].module, &frames[i].module);
+		stack_table_intern(list->stacks, frames[i].symbol, &frames[i].symbol);
+	}
+	assert_int_equal(stack_table_put(list->stacks, &stack), 0);
+	flight->stack = stack_table_find(list->stacks, 1);
+}
+
+TEST(test_text_with_a_stack)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+
+	take_hostile(&list);
+	take_stack(&list, &list.items[0]);
+	list.stacks_left_out = 1;
+	golden_render("in_flight_stack_text", report_in_flight, &list);
+	golden_render("in_flight_stack_json", report_in_flight_json, &list);
 }
 
 TEST(test_text)

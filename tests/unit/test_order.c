@@ -132,6 +132,28 @@ TAKER_TEST(test_numbers_begin_again, ORDER_DEFAULT)
 	assert_shown(given, 4, 1, 4, 2);
 }
 
+/* A thread that executes a program gets the tid of its process; the next user of a record is another. */
+TAKER_TEST(test_thread_executes, ORDER_DEFAULT)
+{
+	struct call_record record = call_of(101, 1, 10);
+
+	record.pid = 100;
+	for (; record.number <= 6; record.number++, record.end_ns++) {
+		record.tid = record.number < 4 ? 101 : 100;
+		if (record.number != 5)
+			assert_int_equal(order_add(given->order, &record), 0);
+	}
+	record.pid = record.tid = 200;
+	record.number = 8;
+	assert_int_equal(order_add(given->order, &record), 0);
+	order_release(given->order, 100);
+	assert_int_equal(given->count, 6);
+	assert_shown(given, 2, 101, 3, 0);
+	assert_shown(given, 3, 100, 4, 0);
+	assert_shown(given, 4, 100, 6, 1);
+	assert_shown(given, 5, 200, 8, 7);
+}
+
 /* The clock may be coarse. */
 TAKER_TEST(test_same_time, ORDER_DEFAULT)
 {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds what was read of a call's memory, and says so where nothing was. */
+#include "calls/call.h"
+
+#include <fcntl.h>
+
+#include "base/text.h"
+
+void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory)
+{
+	bool is_absent = address && memory && memory->flags & PIECE_UNREADABLE;
+
+	call->to->ops->address(call->to, address, is_absent ? ADDRESS_ABSENT : ADDRESS_PLAIN);
+}
+
+bool call_find_memory(const struct call *call, size_t i, unsigned int part, struct call_memory *ret)
+{
+	return call->has_pieces && call_pieces_find(&call->pieces, i, part, ret);
+}
+
+static bool is_always_read(enum argument_kind kind)
+{
+	return kind == ARG_PATH || kind == ARG_STRING || kind == ARG_BUFFER || kind == ARG_IOVEC ||
+	       kind == ARG_MSGHDR;
+}
+
+bool call_take_memory(const struct call *call, const struct argument *argument, size_t i,
+		      unsigned int part, uint64_t address, struct call_memory *ret)
+{
+	bool is_expected = address && call->record->flags & CALL_TIMED && !argument->is_written;
+
+	if (address && !(argument->is_written && call->has_failed) &&
+	    call_find_memory(call, i, part, ret)) {
+		if (!(ret->flags & PIECE_UNREADABLE))
+			return true;
+		call_put_address(call, address, ret);
+		return false;
+	}
+	is_expected = is_expected && is_always_read(call->shape->arguments->arguments[i].kind);
+	call->to->ops->address(call->to, address, is_expected ? ADDRESS_UNREAD : ADDRESS_PLAIN);
+	return false;
+}
+
+size_t call_length(const struct call *call, const struct argument *argument)
+{
+	uint64_t length = SIZE_MAX;
+	struct call_memory memory;
+
+	switch (argument->length_kind) {
+	case LENGTH_ARGUMENT:
+		length = call_argument(call, argument->length);
+		break;
+	case LENGTH_RESULT:
+		length = call->record->result > 0 ? (uint64_t)call->record->result : 0;
+		length = min_u64(length, call_argument(call, argument->length));
+		break;
+	case LENGTH_FIXED:
+		length = argument->length;
+		break;
+	case LENGTH_POINTED:
+		if (call_find_memory(call, argument->length, PART_SELF, &memory) &&
+		    memory.size >= 4)
+			length = memory_word(memory.bytes, 4, false);
+		break;
+	default:
+		break;
+	}
+	return length;
+}
+
+void call_put_fd(const struct call *call, int fd, bool is_dirfd)
+{
+	bool is_cwd = is_dirfd && fd == AT_FDCWD;
+	struct fd_text name = { .text = NULL };
+
+	if (call->fd_name && (fd >= 0 || is_cwd))
+		name = call->fd_name(call->context, call->record, fd, false);
+	call->to->ops->fd(call->to, fd, is_cwd ? "AT_FDCWD" : NULL, name);
+}
