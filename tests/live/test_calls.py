@@ -12,7 +12,7 @@ from harness import Lossy
 OF_A_BUSY_HOST = {"calls"}
 
 SEQUENCE = re.compile(
-    r"^\d+/(\d+):\t(?:(lseek|write)\((\d)\d\d(?:<[^>]*>)?(?:\(deleted\))?, (?:\"[^\"]*\"(?:\.\.\.)?, )?(\d+)"
+    r"^\d+/(\d+):\t(?:(lseek|write)\((\d)\d\d(?:<[^>]*>)?(?:\(deleted\))?\??, (?:\"[^\"]*\"(?:\.\.\.)?, )?(\d+)"
     r"(?:, SEEK_SET)?\) |(getppid)\(\) )|^… (\d+) calls? of thread (\d+) not shown$", re.M)
 
 
