@@ -84,7 +84,7 @@ void text_put_fd(struct line *out, int fd, const char *word, struct fd_text know
 		 enum call_style style)
 {
 	static const char gone[] = " (deleted)";
-	const char *name = known.text;
+	const char *name = known.text, *arrow;
 	size_t length = name ? strlen(name) : 0, end = sizeof(gone) - 1;
 	bool is_gone = length > end && !memcmp(name + length - end, gone, end);
 
@@ -94,8 +94,18 @@ void text_put_fd(struct line *out, int fd, const char *word, struct fd_text know
 		line_put_number(out, fd);
 	if (!name)
 		return;
+	if (is_gone)
+		length -= end;
 	line_put_char(out, '<');
-	line_put_escaped(out, name, is_gone ? length - end : length, "<>");
+	/* Of a socket: from where to where. */
+	arrow = *name == '/' ? NULL : memmem(name, length, "->", 2);
+	if (arrow) {
+		line_put_escaped(out, name, (size_t)(arrow - name), "<>");
+		line_put(out, "->", 2);
+		length -= (size_t)(arrow + 2 - name);
+		name = arrow + 2;
+	}
+	line_put_escaped(out, name, length, "<>");
 	line_put_char(out, '>');
 	if (is_gone)
 		line_put_word(out, gone + 1);
