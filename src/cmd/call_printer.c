@@ -80,7 +80,8 @@ static struct thread_shown *thread_of(struct call_printer *p, const struct call_
 		p->nr_threads = size * 2;
 	}
 	thread = &p->threads[record->record];
-	if (thread->tid != record->tid || record->number == 1)
+	/* Whose first call sleeps is the same thread at each look. */
+	if (thread->tid != record->tid || (record->number == 1 && thread->last_ns))
 		*thread = (struct thread_shown){ .tid = record->tid };
 	return thread;
 }

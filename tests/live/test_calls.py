@@ -12,8 +12,9 @@ from harness import Lossy
 OF_A_BUSY_HOST = {"calls"}
 
 SEQUENCE = re.compile(
-    r"^\d+/(\d+):\t(?:(lseek|write)\((\d)\d\d(?:<[^>]*>(?:\(deleted\))?\??)?, (?:\"[^\"]*\"(?:\.\.\.)?, )?(\d+)"
-    r"(?:, SEEK_SET)?\) |(getppid)\(\) )|^… (\d+) calls? of thread (\d+) not shown$", re.M)
+    r"^\d+/(\d+):\t(?:(lseek|write)\((\d)\d\d(?:<[^>]*>(?:\(deleted\))?\??)?, "
+    r"(?:\"[^\"]*\"(?:\.\.\.)?, )?(\d+)(?:, SEEK_SET)?\) |(getppid)\(\) )"
+    r"|^… (\d+) calls? of thread (\d+) not shown$", re.M)
 
 
 def sequences(lines):
