@@ -296,7 +296,7 @@ void text_cut_front(char *text, size_t width)
 		seen += (text[at - 1] & 0xc0) != 0x80;
 	/* At least so many bytes are in front of it, as so many columns are. */
 	memmove(text + 2, text + at, length - at + 1);
-	memcpy(text, "..", 2);
+	text[0] = text[1] = '.';
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */

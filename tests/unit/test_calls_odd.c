@@ -141,7 +141,7 @@ TEST(test_unreadable)
 		  { 1, 0x20, 0x30 },
 		  0,
 		  { TEXT_AT(0, "a"), { 1, PART_BUFFERS, PIECE_UNREADABLE, "", 0 } },
-		  "execve(\"a\", [...], 0x30) = 0",
+		  "execve(\"a\", [..., ...], 0x30) = 0",
 		  NULL },
 	};
 
@@ -570,7 +570,7 @@ TEST(test_raw_and_verbose)
 		  0,
 		  { THING_AT(1, file) },
 		  "fstat(3, {st_dev=makedev(0x8, 0x1), st_ino=7, st_nlink=0, st_mode=S_IFREG|0644, "
-		  "st_uid=0, st_gid=0, st_rdev=makedev(0x0, 0x0), st_size=5, st_blksize=0, "
+		  "st_uid=0, st_gid=0, st_rdev=makedev(0, 0), st_size=5, st_blksize=0, "
 		  "st_blocks=0, st_atime=0, st_atime_nsec=0, st_mtime=0, st_mtime_nsec=0, "
 		  "st_ctime=0, st_ctime_nsec=0}) = 0",
 		  NULL },
