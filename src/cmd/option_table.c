@@ -40,6 +40,8 @@ static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "u
 					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
 					 "arg1", "arg2",   "arg3",    "arg4", "arg5" };
 
+static const char *const trigger_words[] = { "slower:10ms", "failed", "failed:EIO", "signal" };
+
 const char *const call_format_names[NR_CALL_FORMAT] = {
 	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
 };
@@ -162,6 +164,20 @@ const struct option_def option_defs[] = {
 	{ "max-events", 0, OPTION_NUMBER, VERB_CALLS, TO(calls.max_events),
 	  "stop after this many lines", .high = 1000000000000 },
 
+	/* Recording them. */
+	{ "last", 0, OPTION_LAST, VERB_CALLS, TO(calls.record),
+	  "print nothing but, at the end and on SIGUSR1,\n"
+	  "the calls of the last 10s, or the last 1000",
+	  .arg = "TIME|N" },
+	{ "record-size", 0, OPTION_SIZE, VERB_CALLS, TO(calls.record.bytes),
+	  "with --last: memory for calls (default 64M)", .range = "a size from 64K to 64G",
+	  .low = 64 << 10, .high = 64ull << 30 },
+	{ "save-on", 0, OPTION_TRIGGER, VERB_CALLS, TO(calls.record.save_on),
+	  "with --last: write them to FILE, FILE.2 … whenever a call\n"
+	  "is slower:10ms, failed, failed:EIO,ENOSPC, or a process\n"
+	  "ends by a signal (may be repeated)",
+	  .arg = "EVENT", WORDS(trigger_words) },
+
 	/* How they are shown. */
 	{ "string-limit", 's', OPTION_NUMBER, VERB_CALLS, TO(calls.string_bytes),
 	  "show so many bytes of strings and buffers\n(default: 256 of a path, 32 of data)",
@@ -252,9 +268,8 @@ const struct option_def option_defs[] = {
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
 	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT | VERB_CALLS,
-	  TO(collector.max_tasks),
-	  "threads counted at the same time (default: as memory allows)", "tables",
-	  .high = 1000000 },
+	  TO(collector.max_tasks), "threads counted at the same time (default: as memory allows)",
+	  "tables", .high = 1000000 },
 	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
 	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
 	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),

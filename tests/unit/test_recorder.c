@@ -172,11 +172,10 @@ RECORDER_TEST(test_longest, 0)
 	struct made made;
 
 	for (uint64_t number = 1; number <= 40; number++)
-		assert_int_equal(
-			recorder_add(*given,
-				     make(&made, number,
-					  RECORDER_RECORD_MAX - sizeof(struct call_record))),
-			0);
+		assert_int_equal(recorder_add(*given, make(&made, number,
+							   RECORDER_RECORD_MAX -
+								   sizeof(struct call_record))),
+				 0);
 	assert_has(recorder_counts(*given), recorded, 40, overwritten, 36);
 	for (uint64_t number = 37; number <= 40; number++) {
 		assert_true(recorder_next(*given, &position, &entry));
@@ -185,8 +184,9 @@ RECORDER_TEST(test_longest, 0)
 	assert_false(recorder_next(*given, &position, &entry));
 	assert_int_equal(recorder_add(*given, make(&made, 41, 0)), 0);
 	assert_has(recorder_counts(*given), recorded, 41, overwritten, 37);
-	assert_int_equal(recorder_add(*given, make(&made, 42,
-						   RECORDER_RECORD_MAX - sizeof(struct call_record))),
-			 0);
+	assert_int_equal(
+		recorder_add(*given,
+			     make(&made, 42, RECORDER_RECORD_MAX - sizeof(struct call_record))),
+		0);
 	assert_has(recorder_counts(*given), recorded, 42, overwritten, 38);
 }
