@@ -49,7 +49,8 @@ struct call_printer {
 	uint64_t from_ns;                /* those that ended before are too old */
 	uint64_t unwanted;               /* so are so many of those to come */
 	uint64_t too_old;
-	int err; /* of writing */
+	uint64_t asking_ns; /* it took so long to ask for descriptors */
+	int err;            /* of writing */
 	char fd_name[PATH_MAX + 1];
 };
 
@@ -72,14 +73,38 @@ static const char *fd_name(void *context, const struct call_record *record, int 
 	return p->fd_name;
 }
 
-/* By now a descriptor may be another than the call used that was recorded. */
+/* Nothing is recorded while what was recorded is printed: nobody asks for longer, whatever programs opened. */
+#define ASKING_NS NS_PER_SEC
+
+static bool may_ask(const struct call_printer *p, uint32_t pid, int fd)
+{
+	/* By now it may be another descriptor than the one that was used. */
+	return !p->recorder || (p->asking_ns < ASKING_NS && !replaced_has(p->replaced, pid, fd));
+}
+
 static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t size)
 {
-	const struct call_printer *p = context;
+	struct call_printer *p = context;
+	uint64_t start_ns = clock_mono_ns();
+	ssize_t length = -EBUSY;
 
-	if (p->replaced && replaced_has(p->replaced, pid, fd))
-		return -EBUSY;
-	return descriptor_link_read(NULL, pid, fd, buf, size);
+	if (may_ask(p, pid, fd))
+		length = descriptor_link_read(NULL, pid, fd, buf, size);
+	p->asking_ns += clock_mono_ns() - start_ns;
+	return length;
+}
+
+static ssize_t read_socket(void *context, uint32_t pid, int fd, uint64_t inode, char *buf,
+			   size_t size)
+{
+	struct call_printer *p = context;
+	uint64_t start_ns = clock_mono_ns();
+	ssize_t length = -EBUSY;
+
+	if (may_ask(p, pid, fd))
+		length = socket_describe(NULL, pid, fd, inode, buf, size);
+	p->asking_ns += clock_mono_ns() - start_ns;
+	return length;
 }
 
 static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)
@@ -317,7 +342,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 {
 	struct descriptor_source source = {
 		.read_link = read_link,
-		.read_socket = socket_describe,
+		.read_socket = read_socket,
 		.sees_our_pids = process_sees_our_pids,
 	};
 	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
