@@ -462,7 +462,7 @@ int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
 		if (entry.record)
 			err = call_printer_add(p, entry.record);
 		else
-			call_printer_show(p, entry.horizon_ns);
+			order_release(p->order, entry.horizon_ns);
 	}
 	call_printer_show(p, UINT64_MAX);
 	return err;

@@ -84,6 +84,9 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 
 	if (err)
 		return err;
+	/* The last target may be gone a moment before its event tells how it ended. */
+	if (is_last)
+		collector_reclaim(collector);
 	recording_mark(view->recording, horizon_ns);
 	/* When they are wanted, most stacks are to have their names. */
 	if (collector_stacks(collector) && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
@@ -184,7 +187,9 @@ static int calls_run(const struct options *o, struct diag *d)
 	if (err)
 		return err;
 	session_start(&view.session, o->duration_ns, 0);
-	if (view.printer)
+	if (view.recording)
+		recording_begin(view.recording);
+	else
 		call_printer_begin(view.printer, clock_mono_ns());
 	err = view_run(&view, d) ?: view_conclude(&view, o, d);
 	if (err)

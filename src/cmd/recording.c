@@ -40,7 +40,6 @@ int recording_new(const struct options *o, struct collector *collector, struct o
 	r->options = o;
 	r->collector = collector;
 	r->output = output;
-	r->start_ns = clock_mono_ns();
 	*ret = steal_ptr(&r);
 	return 0;
 }
@@ -53,7 +52,18 @@ void recording_free(struct recording *r)
 	free(r);
 }
 
+void recording_begin(struct recording *r)
+{
+	r->start_ns = clock_mono_ns();
+}
+
 /* --- what comes ----------------------------------------------------------------------------------- */
+
+/* A signal interrupted the call, and the kernel begins it anew: nobody has seen it fail. */
+static bool is_interruption(uint64_t number)
+{
+	return number >= 512 && number <= 516 && number != 515;
+}
 
 static bool record_meets(const struct call_record *record, const struct save_triggers *on)
 {
@@ -62,7 +72,8 @@ static bool record_meets(const struct call_record *record, const struct save_tri
 	if (on->slower_ns && record->flags & CALL_TIMED && record->wall_ns >= on->slower_ns)
 		return true;
 	return on->failed && record->flags & CALL_RETURNED && record->result < 0 &&
-	       number < 64 * ARRAY_SIZE(on->errnos) && on->errnos[number / 64] >> number % 64 & 1;
+	       !is_interruption(number) && number < 64 * ARRAY_SIZE(on->errnos) &&
+	       on->errnos[number / 64] >> number % 64 & 1;
 }
 
 int recording_add(void *recording, const struct call_record *record)

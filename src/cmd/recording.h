@@ -10,11 +10,14 @@
 
 struct recording;
 
-/* Borrows everything; the output is open. Counting is about to begin. 0, or -errno with d filled. */
+/* Borrows everything; the output is open. 0, or -errno with d filled. */
 int recording_new(const struct options *options, struct collector *collector, struct output *output,
 		  struct recording **ret, struct diag *d);
 void recording_free(struct recording *recording);
 CLEANUP_OF(recording, recording_free)
+
+/* Counting has begun. */
+void recording_begin(struct recording *recording);
 
 /* Takes a record; a call_taker. */
 int recording_add(void *recording, const struct call_record *record);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from harness import BPFTRUSS, Process, run, until
+from harness import BPFTRUSS, Process, run, slurp, until
 
 # Does what a line asks for, and answers.
 TALKER = """
@@ -188,6 +188,47 @@ def test_a_command_that_ends(tmp_path):
     assert names == ["getppid"] * 3 + ["exit_group"]
 
 
+THREADS = """
+import os, threading
+def work():
+    for i in range(3000):
+        os.getppid()
+threads = [threading.Thread(target=work) for i in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_calls_of_a_thread_are_in_order(tmp_path):
+    out = tmp_path / "calls"
+    result = run("--last", 5000, "-t", "getppid", "--json", "-o", out, sys.executable, "-c", THREADS)
+    assert result.returncode == 0, result.stderr
+    calls = [json.loads(line) for line in out.read_text().splitlines()]
+    numbers = {}
+    for call in calls:
+        if "not_shown" not in call:
+            numbers.setdefault(call["tid"], []).append(call["number"])
+    match = SUM.search(result.stderr)
+    assert match["all"] == "12000" and int(match["shown"]) == sum(map(len, numbers.values()))
+    for own in numbers.values():
+        assert own == sorted(set(own))
+        if match["lost"] == "0":
+            assert own == list(range(own[0], own[-1] + 1)) and own[-1] == 3000
+    if match["lost"] == "0":
+        assert sum(map(len, numbers.values())) == 5000
+
+
+def test_stacks_are_printed_below(live, target):
+    recorder = record(live, target, "--last", 1, "-k", "-t", "open")
+    target.ask("opens", 0, 10)
+    recorder.stop()
+    first, *frames = recorder.stdout().decode().splitlines()
+    assert opened(first) == [9]
+    assert frames and all(frame.startswith("        ") for frame in frames)
+
+
 def test_a_descriptor_is_never_called_what_it_became_later(live, tmp_path):
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     fd = os.open(first, os.O_WRONLY | os.O_CREAT)
@@ -245,6 +286,20 @@ def test_a_failure_of_another_kind_saves_nothing(live, target, tmp_path):
     recorder.stop()
     assert "saved 0 times;" in recorder.stderr()
     assert sums(recorder) == [] and out.read_text() == ""
+
+
+def test_an_interruption_is_no_failure(live, target, tmp_path):
+    out = tmp_path / "calls"
+    recorder = record(live, target, "--last", 9, "--save-on", "failed", "-o", out)
+    os.kill(target.pid, signal.SIGSTOP)
+    until(lambda: b"State:\tT" in slurp("/proc/%d/status" % target.pid), "it stops")
+    os.kill(target.pid, signal.SIGCONT)
+    target.ask("naps", 0)
+    recorder.signal(signal.SIGUSR1)
+    until(lambda: sums(recorder), "it writes a file")
+    recorder.stop()
+    assert "ERESTART" in out.read_text()
+    assert "saved 1 time;" in recorder.stderr()
 
 
 def test_each_file_has_a_number(live, target, tmp_path):
