@@ -426,8 +426,12 @@ bool call_printer_is_full(const struct call_printer *p)
 
 /* --- what was recorded ---------------------------------------------------------------------------- */
 
-/* Looks at everything that was recorded before anything of it is shown. Returns how many calls are chosen. */
-static uint64_t recorder_look_through(struct call_printer *p, const struct recorder *recorder)
+/*
+ * Looks at everything that was recorded before anything of it is shown. Returns how many calls are chosen that
+ * ended by a moment.
+ */
+static uint64_t recorder_look_through(struct call_printer *p, const struct recorder *recorder,
+				      uint64_t moment_ns)
 {
 	uint64_t position = 0, chosen = 0;
 	struct recorder_entry entry;
@@ -437,7 +441,7 @@ static uint64_t recorder_look_through(struct call_printer *p, const struct recor
 		if (!entry.record)
 			continue;
 		replaced_note(p->replaced, entry.record);
-		chosen += record_is_chosen(p, entry.record);
+		chosen += entry.record->end_ns <= moment_ns && record_is_chosen(p, entry.record);
 		p->truss.shows_thread |= tid && tid != entry.record->tid;
 		tid = entry.record->tid;
 	}
@@ -445,8 +449,8 @@ static uint64_t recorder_look_through(struct call_printer *p, const struct recor
 	return chosen;
 }
 
-int call_printer_replay(struct call_printer *p, const struct recorder *recorder, uint64_t from_ns,
-			uint64_t count)
+int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
+			const struct recorded_part *part)
 {
 	struct recorder_entry entry;
 	uint64_t position = 0;
@@ -455,8 +459,8 @@ int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
 	if (err)
 		return err;
 	p->recorder = recorder;
-	p->from_ns = from_ns;
-	p->unwanted = above(recorder_look_through(p, recorder), count);
+	p->from_ns = part->from_ns;
+	p->unwanted = above(recorder_look_through(p, recorder, part->moment_ns), part->count);
 	/* Calls of several CPUs are put in order as if they were shown when they were read. */
 	while (recorder_next(recorder, &position, &entry) && !err && !p->err) {
 		if (entry.record)

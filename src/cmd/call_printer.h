@@ -25,12 +25,16 @@ int call_printer_add(struct call_printer *printer, const struct call_record *rec
 /* Prints all that ended by then (CLOCK_MONOTONIC). */
 void call_printer_show(struct call_printer *printer, uint64_t horizon_ns);
 
-/*
- * Prints the calls that were recorded and ended at from_ns or later, but only the last `count` of them, and
- * nothing else from then on. 0 or -ENOMEM.
- */
+/* The part of what was recorded that is wanted. */
+struct recorded_part {
+	uint64_t from_ns; /* calls that ended then or later */
+	uint64_t count;   /* but only so many of those that ended by a moment */
+	uint64_t moment_ns;
+};
+
+/* Prints such a part, and nothing else from then on. 0 or -ENOMEM. */
 int call_printer_replay(struct call_printer *printer, const struct recorder *recorder,
-			uint64_t from_ns, uint64_t count);
+			const struct recorded_part *part);
 
 /* Prints a call that sleeps, unless it was printed already. */
 void call_printer_show_sleeper(struct call_printer *printer, const struct call_record *record);

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cmd/call_printer.h"
 
 #define DEFAULT_RECORD_BYTES ((size_t)64 << 20)
@@ -23,7 +24,7 @@ struct recording {
 	bool is_asked;
 
 	uint64_t met;      /* since what was saved last: what --save-on waits for */
-	uint64_t met_ns;   /* when the first of them was seen */
+	uint64_t met_ns;   /* when the first of them ended; UINT64_MAX: nothing is met */
 	uint64_t signals;  /* of which met tells already */
 	uint64_t skipped;  /* so many came when no more was saved */
 	uint64_t pause_ns; /* nothing is saved before */
@@ -40,6 +41,7 @@ int recording_new(const struct options *o, struct collector *collector, struct o
 	r->options = o;
 	r->collector = collector;
 	r->output = output;
+	r->met_ns = UINT64_MAX;
 	*ret = steal_ptr(&r);
 	return 0;
 }
@@ -80,7 +82,10 @@ int recording_add(void *recording, const struct call_record *record)
 {
 	struct recording *r = recording;
 
-	r->met += record_meets(record, &r->options->calls.record.save_on);
+	if (record_meets(record, &r->options->calls.record.save_on)) {
+		r->met++;
+		r->met_ns = min_u64(r->met_ns, record->end_ns);
+	}
 	/* None is longer than it may be; if one were, it would be lost. */
 	recorder_add(r->recorder, record);
 	return 0;
@@ -90,8 +95,10 @@ void recording_mark(struct recording *r, uint64_t horizon_ns)
 {
 	uint64_t signals = collector_signals(r->collector);
 
-	if (r->options->calls.record.save_on.signal)
+	if (r->options->calls.record.save_on.signal && signals > r->signals) {
 		r->met += signals - r->signals;
+		r->met_ns = min_u64(r->met_ns, horizon_ns);
+	}
 	r->signals = signals;
 	/* A record is there a little after its end. */
 	recorder_mark(r->recorder, horizon_ns - NS_PER_MS);
@@ -99,8 +106,8 @@ void recording_mark(struct recording *r, uint64_t horizon_ns)
 	if (r->met && r->saves == MAX_SAVES) {
 		r->skipped += r->met;
 		r->met = 0;
+		r->met_ns = UINT64_MAX;
 	}
-	r->met_ns = r->met ? r->met_ns ?: horizon_ns : 0;
 }
 
 void recording_ask(struct recording *r)
@@ -121,12 +128,21 @@ static int take_sleeper(void *printer, const struct call_record *record)
 	return 0;
 }
 
-/* What is recorded is printed where the options say, as of a moment. The name tells it from others. */
+/*
+ * What is recorded is printed where the options say: what is wanted of it before a moment, and all since. The
+ * name tells it from others.
+ */
 static int recording_print(const struct recording *r, const struct options *o,
-			   struct output *output, uint64_t now_ns, const char *name,
+			   struct output *output, uint64_t moment_ns, const char *name,
 			   const struct snapshot *snapshot, struct diag *d)
 {
 	const struct record_options *how = &o->calls.record;
+	const struct recorded_part part = {
+		.from_ns =
+			how->last_ns ? above(min_u64(moment_ns, r->horizon_ns), how->last_ns) : 0,
+		.count = how->last_count ?: UINT64_MAX,
+		.moment_ns = moment_ns,
+	};
 	struct call_printer *printer __cleanup(call_printer_freep) = NULL;
 	struct call_totals totals;
 	int err = call_printer_new(o, r->collector, output, &printer, d);
@@ -134,9 +150,7 @@ static int recording_print(const struct recording *r, const struct options *o,
 	if (err)
 		return err;
 	call_printer_begin(printer, r->start_ns);
-	err = call_printer_replay(printer, r->recorder,
-				  how->last_ns ? above(now_ns, how->last_ns) : 0,
-				  how->last_count ?: UINT64_MAX);
+	err = call_printer_replay(printer, r->recorder, &part);
 	if (err)
 		return diag_oom(d);
 	collector_take_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, take_sleeper, printer);
@@ -173,23 +187,20 @@ static void save_or_say(struct recording *r)
 
 	if (save(r, &why))
 		fprintf(stderr, "bpftruss: %s\n", why.text);
-	r->met = r->met_ns = 0;
+	r->met = 0;
+	r->met_ns = UINT64_MAX;
 	r->pause_ns = clock_mono_ns() + SAVE_NS;
 }
 
 int recording_answer(struct recording *r, struct diag *d)
 {
-	bool is_asked = r->is_asked;
-
 	r->is_asked = false;
 	if (calls_are_saved(r->options)) {
-		if (is_asked)
-			r->met_ns = r->horizon_ns;
 		if (r->saves < MAX_SAVES)
 			save_or_say(r);
 		return 0;
 	}
-	return recording_print(r, r->options, r->output, r->horizon_ns, "", NULL, d);
+	return recording_print(r, r->options, r->output, UINT64_MAX, "", NULL, d);
 }
 
 /* What became of all calls, of which those that were saved are only a part. */
@@ -224,7 +235,7 @@ static int saving_conclude(const struct recording *r, const struct snapshot *sna
 int recording_conclude(struct recording *r, const struct snapshot *snapshot, struct diag *d)
 {
 	if (!calls_are_saved(r->options))
-		return recording_print(r, r->options, r->output, r->horizon_ns, "", snapshot, d);
+		return recording_print(r, r->options, r->output, UINT64_MAX, "", snapshot, d);
 	if (r->met)
 		save_or_say(r);
 	return saving_conclude(r, snapshot, d);

@@ -325,6 +325,21 @@ def test_what_is_met_soon_after_is_saved_at_the_end(live, target, tmp_path):
     assert saved(tmp_path / "calls.2") == list(range(10, 20))
 
 
+def test_what_comes_after_does_not_push_it_out(live, target, tmp_path):
+    out = tmp_path / "calls"
+    recorder = record(live, target, "--last", 2, "-t", "open,close", "--save-on", "failed:EBADF",
+                      "-o", out)
+    target.tell("opens", 0, 10)
+    target.tell("closes", 900)
+    target.tell("opens", 10, 1000)
+    until(lambda: sums(recorder), "it saves")
+    recorder.stop()
+    first, second, *more = out.read_text().splitlines()
+    assert opened(first) == [9] and second.startswith("close(900)")
+    numbers = opened("\n".join(more))
+    assert numbers == list(range(10, 10 + len(more)))
+
+
 def test_a_process_that_ends_by_a_signal(live, target, tmp_path):
     out = tmp_path / "calls"
     recorder = record(live, target, "--last", 1000, "--save-on", "signal", "-o", out)
