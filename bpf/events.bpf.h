@@ -12,9 +12,9 @@ struct {
 	__uint(max_entries, 256 * 1024); /* some two thousand cgroups, should we be late */
 } events SEC(".maps");
 
-static __always_inline void event_send(u32 kind, u32 record)
+static __always_inline void event_send(u32 kind, u32 record, u32 signal)
 {
-	struct task_event event = { kind, record };
+	struct task_event event = { kind, record, signal, 0 };
 
 	bpf_ringbuf_output(&events, &event, sizeof(event), 0);
 }

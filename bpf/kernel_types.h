@@ -25,6 +25,9 @@ typedef __s64 s64;
 #define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000 /* since 6.4; another bit before */
 
+/* task_struct.exit_code has the signal there; the rest is what exit() was given. */
+#define EXIT_SIGNAL 0x7f
+
 /* task_struct.__state has these in sleep. Stopped, traced and runnable tasks have neither. */
 #define TASK_SLEEPS        0x00000003
 #define TASK_STOPS         0x0000000c
@@ -252,6 +255,7 @@ struct task_struct {
 	unsigned long jobctl;
 	unsigned int on_cpu; /* a byte since 7.2; libbpf widens what has no sign */
 	unsigned int flags;  /* PF_EXITING */
+	int exit_code;       /* while it exits */
 	int pid;
 	int tgid;
 	u64 start_boottime;

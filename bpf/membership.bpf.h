@@ -26,7 +26,7 @@ static __always_inline bool joins_pending(void)
 static __always_inline void joins_announce(void)
 {
 	__sync_fetch_and_add(&membership.joins, 1);
-	event_send(EVENT_PROCESS_JOINED, 0);
+	event_send(EVENT_PROCESS_JOINED, 0, 0);
 }
 
 /*
@@ -101,7 +101,9 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	if (!record)
 		overflow_task_end(ref);
 	__sync_fetch_and_sub(&membership.live, 1);
-	event_send(EVENT_TASK_ENDED, index);
+	/* One that lives and has left may have the signal that stopped it there. */
+	event_send(EVENT_TASK_ENDED, index,
+		   task->flags & PF_EXITING ? task->exit_code & EXIT_SIGNAL : 0);
 	return 0;
 }
 

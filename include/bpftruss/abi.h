@@ -451,6 +451,8 @@ enum event_kind {
 struct task_event {
 	__u32 kind;   /* enum event_kind */
 	__u32 record; /* that has ended, 0 when there was none: a hint where to look first */
+	__u32 signal; /* that has ended it; 0: none */
+	__u32 pad;
 };
 
 #define CGROUP_PATH_SIZE 384

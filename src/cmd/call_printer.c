@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "calls/descriptors.h"
 #include "calls/order.h"
+#include "calls/replaced.h"
 #include "calls/strace.h"
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
@@ -42,7 +43,14 @@ struct call_printer {
 	uint64_t shown;
 	uint64_t passed; /* over: their path does not match, or their number was not asked for */
 	uint64_t unread; /* behind --max-events */
-	int err;         /* of writing */
+	/* Of calls that were recorded. */
+	const struct recorder *recorder; /* borrowed; NULL: calls are shown as they come */
+	struct replaced *replaced;       /* owned: by them */
+	uint64_t from_ns;                /* those that ended before are too old */
+	uint64_t unwanted;               /* so are so many of those to come */
+	uint64_t too_old;
+	uint64_t asking_ns; /* it took so long to ask for descriptors */
+	int err;            /* of writing */
 	char fd_name[PATH_MAX + 1];
 };
 
@@ -63,6 +71,40 @@ static struct fd_text fd_name(void *context, const struct call_record *record, i
 	memcpy(p->fd_name, name.text, name.length);
 	p->fd_name[name.length] = 0;
 	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
+}
+
+/* Nothing is recorded while what was recorded is printed: nobody asks for longer, whatever programs opened. */
+#define ASKING_NS NS_PER_SEC
+
+static bool may_ask(const struct call_printer *p, uint32_t pid, int fd)
+{
+	/* By now it may be another descriptor than the one that was used. */
+	return !p->recorder || (p->asking_ns < ASKING_NS && !replaced_has(p->replaced, pid, fd));
+}
+
+static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t size)
+{
+	struct call_printer *p = context;
+	uint64_t start_ns = clock_mono_ns();
+	ssize_t length = -EBUSY;
+
+	if (may_ask(p, pid, fd))
+		length = descriptor_link_read(NULL, pid, fd, buf, size);
+	p->asking_ns += clock_mono_ns() - start_ns;
+	return length;
+}
+
+static ssize_t read_socket(void *context, uint32_t pid, int fd, uint64_t inode, char *buf,
+			   size_t size)
+{
+	struct call_printer *p = context;
+	uint64_t start_ns = clock_mono_ns();
+	ssize_t length = -EBUSY;
+
+	if (may_ask(p, pid, fd))
+		length = socket_describe(NULL, pid, fd, inode, buf, size);
+	p->asking_ns += clock_mono_ns() - start_ns;
+	return length;
 }
 
 static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)
@@ -227,6 +269,24 @@ static void printer_write(struct call_printer *p)
 	line_clear(&p->line);
 }
 
+/* Whether a call is of what is asked for: --last. */
+static bool record_is_recent(struct call_printer *p, const struct call_record *record)
+{
+	bool is_recent = record->end_ns >= p->from_ns && !p->unwanted;
+
+	if (p->unwanted && record_is_chosen(p, record))
+		p->unwanted--;
+	return is_recent;
+}
+
+/* What is missing before a record; of what was recorded nobody knows what was before the first of a thread. */
+static void show_gap(struct call_printer *p, const struct call_record *record,
+		     const struct order_gap *gap, const struct thread_shown *thread)
+{
+	if (gap->missing && !(p->recorder && !(thread && thread->last_ns)))
+		print_gap(p, record, gap);
+}
+
 static void show(void *context, const struct call_record *record, const struct order_gap *gap)
 {
 	struct call_printer *p = context;
@@ -244,13 +304,16 @@ static void show(void *context, const struct call_record *record, const struct o
 		p->unread++;
 		return;
 	}
-	if (gap->missing)
-		print_gap(p, record, gap);
-	if (record_is_chosen(p, record)) {
-		print_call(p, record, thread);
-		p->shown++;
+	if (!record_is_recent(p, record)) {
+		p->too_old++;
 	} else {
-		p->passed++;
+		show_gap(p, record, gap, thread);
+		if (record_is_chosen(p, record)) {
+			print_call(p, record, thread);
+			p->shown++;
+		} else {
+			p->passed++;
+		}
 	}
 	if (thread)
 		thread->last_ns = record->end_ns;
@@ -283,9 +346,9 @@ static void printer_configure(struct call_printer *p)
 int call_printer_new(const struct options *o, struct collector *collector, struct output *output,
 		     struct call_printer **ret, struct diag *d)
 {
-	static const struct descriptor_source source = {
-		.read_link = descriptor_link_read,
-		.read_socket = socket_describe,
+	struct descriptor_source source = {
+		.read_link = read_link,
+		.read_socket = read_socket,
 		.sees_our_pids = process_sees_our_pids,
 	};
 	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
@@ -293,6 +356,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 
 	if (!p)
 		return diag_oom(d);
+	source.context = p;
 	p->options = o;
 	p->collector = collector;
 	p->output = output;
@@ -313,6 +377,7 @@ void call_printer_free(struct call_printer *p)
 		return;
 	order_free(p->order);
 	descriptors_free(p->descriptors);
+	replaced_free(p->replaced);
 	call_decoder_free(p->decoder);
 	syscall_set_free(p->raw);
 	syscall_set_free(p->verbose);
@@ -330,7 +395,7 @@ static void learn_inherited(struct call_printer *p, uint32_t pid)
 		descriptors_inherit(p->descriptors, pid, fds[i]);
 }
 
-void call_printer_begin(struct call_printer *p, uint32_t command)
+void call_printer_begin(struct call_printer *p, uint64_t start_ns, uint32_t command)
 {
 	const struct options *o = p->options;
 
@@ -339,7 +404,7 @@ void call_printer_begin(struct call_printer *p, uint32_t command)
 
 	p->err = output_begin(p->output, o);
 	p->output->begun = true;
-	p->truss.start_ns = clock_mono_ns();
+	p->truss.start_ns = start_ns;
 	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||
 				 collector_live(p->collector) > 1;
 }
@@ -376,6 +441,56 @@ bool call_printer_is_full(const struct call_printer *p)
 	return p->options->calls.max_events && p->shown >= p->options->calls.max_events;
 }
 
+/* --- what was recorded ---------------------------------------------------------------------------- */
+
+/*
+ * Looks at everything that was recorded before anything of it is shown. Returns how many calls are chosen that
+ * ended by a moment.
+ */
+static uint64_t recorder_look_through(struct call_printer *p, const struct recorder *recorder,
+				      uint64_t moment_ns)
+{
+	uint64_t position = 0, chosen = 0;
+	struct recorder_entry entry;
+	uint32_t tid = 0;
+
+	while (recorder_next(recorder, &position, &entry)) {
+		if (!entry.record)
+			continue;
+		replaced_note(p->replaced, entry.record);
+		chosen += entry.record->end_ns <= moment_ns && record_is_chosen(p, entry.record);
+		p->truss.shows_thread |= tid && tid != entry.record->tid;
+		tid = entry.record->tid;
+	}
+	replaced_settle(p->replaced);
+	return chosen;
+}
+
+int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
+			const struct recorded_part *part)
+{
+	struct recorder_entry entry;
+	uint64_t position = 0;
+	int err = replaced_new(&p->replaced);
+
+	if (err)
+		return err;
+	p->recorder = recorder;
+	p->from_ns = part->from_ns;
+	p->unwanted = above(recorder_look_through(p, recorder, part->moment_ns), part->count);
+	/* Calls of several CPUs are put in order as if they were shown when they were read. */
+	while (recorder_next(recorder, &position, &entry) && !err && !p->err) {
+		if (entry.record)
+			err = call_printer_add(p, entry.record);
+		else
+			order_release(p->order, entry.horizon_ns);
+	}
+	call_printer_show(p, UINT64_MAX);
+	return err;
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
 static uint64_t calls_counted(const struct snapshot *snapshot)
 {
 	uint64_t sum = 0;
@@ -385,23 +500,52 @@ static uint64_t calls_counted(const struct snapshot *snapshot)
 	return sum;
 }
 
-void call_printer_conclude(struct call_printer *p, const struct snapshot *snapshot,
-			   const struct call_totals *totals)
+/* How far what was recorded goes back. */
+static void print_reach(const struct call_printer *p, const char *name)
+{
+	const struct recorder_counts *counts = recorder_counts(p->recorder);
+	char age[AGE_MAX];
+
+	fprintf(stderr, "bpftruss: %s%" PRIu64 " call%s recorded, ", name, counts->recorded,
+		plural(counts->recorded));
+	if (!counts->overwritten) {
+		fputs("none overwritten\n", stderr);
+		return;
+	}
+	format_age(above(clock_mono_ns(), counts->gone_ns), age, sizeof(age));
+	fprintf(stderr, "the memory for them (--record-size) reaches back %s\n", age);
+}
+
+/* Calls whose end nobody has counted yet: all that were told of, until the end of counting. */
+static uint64_t calls_told(const struct call_printer *p, const struct call_totals *totals)
+{
+	return recorder_counts(p->recorder)->recorded + totals->left_out + totals->lost;
+}
+
+void call_printer_conclude(struct call_printer *p, const char *name,
+			   const struct snapshot *snapshot, const struct call_totals *totals)
 {
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	uint64_t overwritten = p->recorder ? recorder_counts(p->recorder)->overwritten : 0;
 	uint64_t counted, left_out = totals->left_out + p->passed, lost;
 
 	printer_write(p);
-	if (snapshot_select(snapshot, p->options->output.only, &chosen))
+	if (snapshot && snapshot_select(snapshot, p->options->output.only, &chosen))
 		return;
-	counted = calls_counted(chosen);
-	lost = above(counted, p->shown + left_out + p->unread);
-	fprintf(stderr, "bpftruss: %" PRIu64 " call%s shown", p->shown, plural(p->shown));
+	counted = chosen ? calls_counted(chosen) : calls_told(p, totals);
+	lost = above(counted, p->shown + left_out + p->unread + p->too_old + overwritten);
+	if (p->recorder)
+		print_reach(p, name);
+	fprintf(stderr, "bpftruss: %s%" PRIu64 " call%s shown", name, p->shown, plural(p->shown));
 	if (left_out)
 		fprintf(stderr, " + %" PRIu64 " left out", left_out);
 	if (p->unread)
 		fprintf(stderr, " + %" PRIu64 " after --max-events", p->unread);
-	fprintf(stderr, " + %" PRIu64 " lost = %" PRIu64 " counted\n", lost, counted);
+	if (p->recorder)
+		fprintf(stderr, " + %" PRIu64 " too old + %" PRIu64 " overwritten", p->too_old,
+			overwritten);
+	fprintf(stderr, " + %" PRIu64 " lost = %" PRIu64 " %s\n", lost, counted,
+		chosen ? "counted" : "so far");
 }
 
 int call_printer_flush(struct call_printer *p, struct diag *d)

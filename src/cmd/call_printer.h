@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "calls/recorder.h"
 #include "cmd/reporting.h"
 
 struct call_printer;
@@ -15,8 +16,8 @@ int call_printer_new(const struct options *options, struct collector *collector,
 void call_printer_free(struct call_printer *printer);
 CLEANUP_OF(call_printer, call_printer_free)
 
-/* Counting has begun, and a command, unless its pid is 0, is about to. */
-void call_printer_begin(struct call_printer *printer, uint32_t command);
+/* Begins to print; counting has begun at start_ns (CLOCK_MONOTONIC). A command, unless its pid is 0, waits. */
+void call_printer_begin(struct call_printer *printer, uint64_t start_ns, uint32_t command);
 
 /* Copies a record. 0 or -ENOMEM. */
 int call_printer_add(struct call_printer *printer, const struct call_record *record);
@@ -24,15 +25,29 @@ int call_printer_add(struct call_printer *printer, const struct call_record *rec
 /* Prints all that ended by then (CLOCK_MONOTONIC). */
 void call_printer_show(struct call_printer *printer, uint64_t horizon_ns);
 
+/* The part of what was recorded that is wanted. */
+struct recorded_part {
+	uint64_t from_ns; /* calls that ended then or later */
+	uint64_t count;   /* but only so many of those that ended by a moment */
+	uint64_t moment_ns;
+};
+
+/* Prints such a part, and nothing else from then on. 0 or -ENOMEM. */
+int call_printer_replay(struct call_printer *printer, const struct recorder *recorder,
+			const struct recorded_part *part);
+
 /* Prints a call that sleeps, unless it was printed already. */
 void call_printer_show_sleeper(struct call_printer *printer, const struct call_record *record);
 
 /* Whether --max-events have been printed. */
 bool call_printer_is_full(const struct call_printer *printer);
 
-/* Says on stderr what became of the calls that a reading counted. */
-void call_printer_conclude(struct call_printer *printer, const struct snapshot *snapshot,
-			   const struct call_totals *totals);
+/*
+ * Says on stderr what became of the calls that a reading counted; NULL: counting goes on. The name, or "",
+ * tells several such sentences apart.
+ */
+void call_printer_conclude(struct call_printer *printer, const char *name,
+			   const struct snapshot *snapshot, const struct call_totals *totals);
 
 /* Hands on what was printed so far. 0, or -errno with d filled. */
 int call_printer_flush(struct call_printer *printer, struct diag *d);

@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "cmd/call_printer.h"
-#include "cmd/reporting.h"
+#include "cmd/recording.h"
 #include "cmd/session.h"
 
 /* From one look at the rings to the next: they are not to fill up, and nobody is to wait. */
@@ -20,15 +20,17 @@
 struct view {
 	struct session session;
 	struct output output;
-	struct call_printer *printer;
-	uint64_t sleepers_ns; /* CLOCK_MONOTONIC of the last look at who sleeps */
-	uint64_t unnamed_ns;  /* since when calls wait for names; 0: they do not */
+	struct call_printer *printer; /* owned; NULL: it records */
+	struct recording *recording;  /* owned; NULL: it prints */
+	uint64_t sleepers_ns;         /* CLOCK_MONOTONIC of the last look at who sleeps */
+	uint64_t unnamed_ns;          /* since when calls wait for names; 0: they do not */
 };
 
 static void view_done(struct view *view)
 {
 	session_done(&view->session);
 	call_printer_free(view->printer);
+	recording_free(view->recording);
 	output_done(&view->output);
 }
 
@@ -62,13 +64,44 @@ static bool names_have_come(struct view *view, uint64_t now_ns)
 }
 
 /* Takes what has ended so far, and then the stacks of it, which came before. */
-static int take_all(struct view *view, uint64_t horizon_ns, bool is_last)
+static int calls_take(struct view *view, uint64_t horizon_ns, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
-	int err = is_last ? collector_take_last_calls(collector, take, view->printer)
-			  : collector_take_calls(collector, horizon_ns, take, view->printer);
+	call_taker *taker = view->recording ? recording_add : take;
+	void *context = view->recording ? (void *)view->recording : view->printer;
+	int err = is_last ? collector_take_last_calls(collector, taker, context)
+			  : collector_take_calls(collector, horizon_ns, taker, context);
 
-	return err || !collector_stacks(collector) ? err : collector_reclaim(collector);
+	if (!err && collector_stacks(collector))
+		err = collector_reclaim(collector);
+
+	if (err == -ENOMEM)
+		return diag_oom(d);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s", strerror(-err)) : 0;
+}
+
+/* Takes what has ended so far, and does no more unless that is asked for. */
+static int look_and_record(struct view *view, bool is_last, struct diag *d)
+{
+	struct collector *collector = view->session.collector;
+	uint64_t horizon_ns = clock_mono_ns();
+	int err = calls_take(view, horizon_ns, is_last, d);
+
+	if (err)
+		return err;
+	/* The last target may be gone a moment before its event tells how it ended. */
+	if (is_last)
+		collector_reclaim(collector);
+	recording_mark(view->recording, horizon_ns);
+	/* When they are wanted, most stacks are to have their names. */
+	if (collector_stacks(collector) && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
+		view->sleepers_ns = horizon_ns;
+		collector_name_stacks(collector);
+	}
+	if (is_last || !recording_is_due(view->recording, horizon_ns) ||
+	    !names_have_come(view, horizon_ns))
+		return 0;
+	return recording_answer(view->recording, d);
 }
 
 /* Takes what has ended so far, and shows it. */
@@ -76,12 +109,13 @@ static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = take_all(view, horizon_ns, is_last);
+	int err;
 
+	if (view->recording)
+		return look_and_record(view, is_last, d);
+	err = calls_take(view, horizon_ns, is_last, d);
 	if (err)
-		return err == -ENOMEM ? diag_oom(d)
-				      : diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s",
-						 strerror(-err));
+		return err;
 	if (is_last || names_have_come(view, horizon_ns))
 		call_printer_show(view->printer, is_last ? UINT64_MAX : horizon_ns);
 	if (!is_last && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
@@ -90,6 +124,11 @@ static int look(struct view *view, bool is_last, struct diag *d)
 					view->printer);
 	}
 	return call_printer_flush(view->printer, d);
+}
+
+static bool view_is_full(const struct view *view)
+{
+	return view->printer && call_printer_is_full(view->printer);
 }
 
 static int view_run(struct view *view, struct diag *d)
@@ -103,9 +142,11 @@ static int view_run(struct view *view, struct diag *d)
 		err = session_wait(&view->session, &event, d);
 		if (!err && event == SESSION_OVER)
 			collector_stop(view->session.collector);
+		if (!err && event == SESSION_ASKED && view->recording)
+			recording_ask(view->recording);
 		if (!err)
 			err = look(view, false, d);
-	} while (!err && event != SESSION_OVER && !call_printer_is_full(view->printer));
+	} while (!err && event != SESSION_OVER && !view_is_full(view));
 	collector_stop(view->session.collector);
 	if (!err && collector_stacks(view->session.collector))
 		err = session_wait_names(&view->session, NAMES_NS, &no_line, d);
@@ -124,8 +165,12 @@ static int view_conclude(struct view *view, const struct options *o, struct diag
 	err = collector_call_totals(view->session.collector, &totals);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));
-	call_printer_conclude(view->printer, snapshot, &totals);
-	err = call_printer_flush(view->printer, d);
+	if (view->recording) {
+		err = recording_conclude(view->recording, snapshot, d);
+	} else {
+		call_printer_conclude(view->printer, "", snapshot, &totals);
+		err = call_printer_flush(view->printer, d);
+	}
 	return err || !o->count ? err : output_report(&view->output, o, snapshot, d);
 }
 
@@ -138,13 +183,19 @@ static int calls_run(const struct options *o, struct diag *d)
 	err = output_open(&view.output, o, d);
 	if (!err)
 		err = session_open(&view.session, d);
-	if (!err)
+	if (!err && calls_are_recorded(o))
+		err = recording_new(o, view.session.collector, &view.output, &view.recording, d);
+	else if (!err)
 		err = call_printer_new(o, view.session.collector, &view.output, &view.printer, d);
 	if (!err)
 		err = session_begin(&view.session, d);
 	if (err)
 		return err;
-	call_printer_begin(view.printer, (uint32_t)view.session.command.pid);
+	if (view.recording)
+		recording_begin(view.recording);
+	else
+		call_printer_begin(view.printer, clock_mono_ns(),
+				   (uint32_t)view.session.command.pid);
 	err = session_release(&view.session, d);
 	if (err)
 		return err;
@@ -178,5 +229,6 @@ const struct verb calls_verb = {
 	"  bpftruss -f -o FILE make                a command and all its children, into a file\n"
 	"  bpftruss -t open --failed -n apache2    files that Apache does not find\n"
 	"  bpftruss --slower-than 10ms -k -p 1234  slow calls, and the code that makes them\n"
+	"  bpftruss --last 10s -p 1234             what it did last, printed by Ctrl-C\n"
 	"  bpftruss -c -p 1234                     count them: see 'bpftruss -c --help'",
 };

@@ -303,25 +303,69 @@ static int add_selector(const struct setting *s)
 	return 0;
 }
 
-/* ENOENT,EACCES; without any each error. */
-static int set_errnos(const struct setting *s)
+/* ENOENT,EACCES: a bit for each error; without a list each error. */
+static int read_errnos(const struct setting *s, const char *at, uint64_t errnos[64])
 {
-	struct call_conditions *conditions = s->member;
-	const char *at = s->arg ?: "";
 	char name[32];
 	int number;
 
-	conditions->only_failed = true;
-	if (!s->arg)
-		memset(conditions->errnos, 0xff, sizeof(conditions->errnos));
-	for (size_t size; *at; at += size + (at[size] == ',')) {
+	if (!at)
+		memset(errnos, 0xff, 64 * sizeof(*errnos));
+	for (size_t size; at && *at; at += size + (at[size] == ',')) {
 		size = strcspn(at, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)size, at);
 		number = errno_find(name);
 		if (number <= 0 || size >= sizeof(name))
 			return refuse(s, "is not a list of errors such as ENOENT,EACCES");
-		conditions->errnos[number / 64] |= 1ull << number % 64;
+		errnos[number / 64] |= 1ull << number % 64;
 	}
+	return 0;
+}
+
+static int set_errnos(const struct setting *s)
+{
+	struct call_conditions *conditions = s->member;
+
+	conditions->only_failed = true;
+	return read_errnos(s, s->arg, (uint64_t *)conditions->errnos);
+}
+
+static int read_span(const struct setting *s, const char *text, uint64_t *ns)
+{
+	int err = duration_parse(s->called, text, ns, s->d);
+
+	return err || *ns ? err : refuse(s, "is no time at all");
+}
+
+/* A number alone is one of calls: elsewhere it would be of seconds. */
+static int set_last(const struct setting *s)
+{
+	struct record_options *record = s->member;
+
+	record->last_ns = record->last_count = 0;
+	if (!s->arg[strspn(s->arg, "0123456789")]) {
+		if (!number_read(s->arg, UINT32_MAX, &record->last_count) || !record->last_count)
+			return refuse(s, "is not a number of calls from 1 to %u", UINT32_MAX);
+		return 0;
+	}
+	return read_span(s, s->arg, &record->last_ns);
+}
+
+static int set_trigger(const struct setting *s)
+{
+	struct save_triggers *triggers = s->member;
+	const char *colon = strchr(s->arg, ':');
+	size_t size = strcspn(s->arg, ":");
+
+	if (size == 6 && !strncmp(s->arg, "slower", size) && colon)
+		return read_span(s, colon + 1, &triggers->slower_ns);
+	if (size == 6 && !strncmp(s->arg, "failed", size) && (!colon || colon[1])) {
+		triggers->failed = true;
+		return read_errnos(s, colon ? colon + 1 : NULL, triggers->errnos);
+	}
+	if (strcmp(s->arg, "signal") != 0)
+		return refuse(s, "is none of slower:TIME, failed, failed:ERRNOS, signal");
+	triggers->signal = true;
 	return 0;
 }
 
@@ -384,6 +428,8 @@ static const struct kind {
 	[OPTION_ERRNOS] = { set_errnos, "[=ERRNOS]", NULL },
 	[OPTION_FD] = { set_fd, "N", NULL },
 	[OPTION_FD_SET] = { set_fds, "N,...", NULL },
+	[OPTION_LAST] = { set_last, "TIME|N", NULL },
+	[OPTION_TRIGGER] = { set_trigger, "EVENT", "word" },
 };
 
 const char *option_argument(const struct option_def *def)

@@ -41,6 +41,8 @@ static const char *const key_words[] = { "pid",       "tid",  "thread", "comm", 
 					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
 					 "arg4",      "arg5", "path",   "dir",     "file" };
 
+static const char *const trigger_words[] = { "slower:10ms", "failed", "failed:EIO", "signal" };
+
 const char *const call_format_names[NR_CALL_FORMAT] = {
 	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
 };
@@ -163,6 +165,20 @@ const struct option_def option_defs[] = {
 	  "only calls on this file descriptor", .arg = "N" },
 	{ "max-events", 0, OPTION_NUMBER, VERB_CALLS, TO(calls.max_events),
 	  "stop after this many lines", .high = 1000000000000 },
+
+	/* Recording them. */
+	{ "last", 0, OPTION_LAST, VERB_CALLS, TO(calls.record),
+	  "print nothing but, at the end and on SIGUSR1,\n"
+	  "the calls of the last 10s, or the last 1000",
+	  .arg = "TIME|N" },
+	{ "record-size", 0, OPTION_SIZE, VERB_CALLS, TO(calls.record.bytes),
+	  "with --last: memory for calls (default 64M)", .range = "a size from 64K to 64G",
+	  .low = 64 << 10, .high = 64ull << 30 },
+	{ "save-on", 0, OPTION_TRIGGER, VERB_CALLS, TO(calls.record.save_on),
+	  "with --last: write them to FILE, FILE.2 … whenever a call\n"
+	  "is slower:10ms, failed, failed:EIO,ENOSPC, or a process\n"
+	  "ends by a signal (may be repeated)",
+	  .arg = "EVENT", WORDS(trigger_words) },
 
 	/* How they are shown. */
 	{ "string-limit", 's', OPTION_NUMBER, VERB_CALLS, TO(calls.string_bytes),

@@ -242,6 +242,41 @@ static int in_flight_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+/* Whether calls are saved when something happens. */
+bool calls_are_saved(const struct options *o)
+{
+	const struct save_triggers *on = &o->calls.record.save_on;
+
+	return on->slower_ns || on->failed || on->signal;
+}
+
+bool calls_are_recorded(const struct options *o)
+{
+	return o->calls.record.last_ns || o->calls.record.last_count;
+}
+
+static int record_check(const struct options *o, struct diag *d)
+{
+	const bool records = calls_are_recorded(o), saves = calls_are_saved(o);
+	const struct {
+		bool broken;
+		const char *sentence;
+	} rules[] = {
+		{ !records && (o->calls.record.bytes || saves),
+		  "--record-size and --save-on are about recorded calls: give --last, too" },
+		{ records && o->calls.max_events,
+		  "--last is how many are printed: leave --max-events out" },
+		{ saves && !o->output.path, "--save-on writes files: give -o FILE, too" },
+		{ saves && o->count, "--save-on writes calls alone: leave -C out" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
+	}
+	return 0;
+}
+
 static int count_check(const struct options *o, struct diag *d)
 {
 	const struct collector_options *c = &o->collector;
@@ -267,7 +302,7 @@ static int count_check(const struct options *o, struct diag *d)
 	};
 	int err;
 
-	err = in_flight_check(o, d) ?: report_check(o, d);
+	err = in_flight_check(o, d) ?: report_check(o, d) ?: record_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
 			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "

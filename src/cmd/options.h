@@ -100,10 +100,27 @@ enum call_format {
 
 extern const char *const call_format_names[NR_CALL_FORMAT];
 
+/* When what was recorded is saved. */
+struct save_triggers {
+	uint64_t slower_ns;  /* a call takes so long; 0: whatever it takes */
+	bool failed;         /* a call fails with one of the errors */
+	bool signal;         /* a process ends by a signal */
+	uint64_t errnos[64]; /* a bit for each */
+};
+
+/* Calls are recorded, and printed later. */
+struct record_options {
+	uint64_t last_ns;    /* --last TIME; 0: of any age */
+	uint64_t last_count; /* --last N; 0: any number */
+	uint64_t bytes;      /* --record-size; 0: the default */
+	struct save_triggers save_on;
+};
+
 /* Holds the options of the view of single calls. */
 struct call_options {
 	struct call_view view; /* options_complete() fills it in */
 	struct call_conditions conditions;
+	struct record_options record;
 	const char *path;      /* a glob; NULL: any, or none */
 	uint64_t max_events;   /* 0: no limit */
 	uint32_t string_bytes; /* 0: the defaults */
@@ -196,6 +213,10 @@ void options_print_completion(const struct verb *verb);
 /* Whether any processes are named. */
 bool targets_given(const struct targets *targets);
 
+/* Whether calls are recorded and not printed as they come, and whether that is saved on some event. */
+bool calls_are_recorded(const struct options *options);
+bool calls_are_saved(const struct options *options);
+
 /* --- the table of options ---------------------------------------------------------------------- */
 
 /* Tells how an argument is read, and what its member is. */
@@ -224,6 +245,8 @@ enum option_kind {
 	OPTION_ERRNOS,     /* struct call_conditions: errors by name; without any all of them */
 	OPTION_FD,         /* struct call_conditions: a descriptor */
 	OPTION_FD_SET,     /* uint64_t: a bit for each descriptor */
+	OPTION_LAST,       /* struct record_options: a time, or a number of calls */
+	OPTION_TRIGGER,    /* struct save_triggers */
 	NR_OPTION_KIND,
 };
 

@@ -292,12 +292,12 @@ static enum errand_turn table_end(struct code_file *file, int err, const struct 
 			err == -ETIMEDOUT;
 
 	/* The programs do not ask for that of the vdso. */
-	if (file_number(file) == FILE_VDSO)
-		file_publish(file, unwind);
-	else if (err == -EAGAIN || err == -ESTALE) {
+	bool is_asked = file_number(file) != FILE_VDSO;
+
+	if (is_asked && (err == -EAGAIN || err == -ESTALE)) {
 		file_close(file);
 		file_ask_again(file, pause_s(file));
-	} else if (may_pass && ++file->put_offs < MAX_PUT_OFFS) {
+	} else if (is_asked && may_pass && ++file->put_offs < MAX_PUT_OFFS) {
 		file_ask_again(file, RETRY_S);
 	} else {
 		file_publish(file, unwind);

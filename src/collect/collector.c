@@ -32,6 +32,8 @@ static int collector_take_event(void *closure, void *data, size_t size)
 	if (size > offsetof(struct cgroup_event, path) && cgroup->kind == EVENT_CGROUP_MADE &&
 	    c->cgroups_are_absolute)
 		cgroup_names_made(&c->cgroups, cgroup->id, cgroup->path);
+	if (size == sizeof(*task) && task->kind == EVENT_TASK_ENDED && task->signal)
+		c->nr_signalled++;
 	if (size == sizeof(*task) && task->kind == EVENT_TASK_ENDED && task->record &&
 	    c->nr_ended_records < MAX_ENDED_RECORDS)
 		c->ended_records[c->nr_ended_records++] = task->record;

@@ -171,6 +171,9 @@ int collector_take_sleepers(const struct collector *collector, uint64_t started_
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 
+/* How many threads that were counted a signal has ended, as far as is known. */
+uint64_t collector_signals(const struct collector *collector);
+
 /* The stacks that have come so far; NULL without stacks. Borrowed, valid until they are reclaimed. */
 const struct stack_table *collector_stacks(const struct collector *collector);
 

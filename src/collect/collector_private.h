@@ -55,6 +55,7 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
+	uint64_t nr_signalled; /* threads that a signal has ended */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	struct kernel_features kernel;

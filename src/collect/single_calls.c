@@ -79,6 +79,11 @@ int collector_call_totals(const struct collector *c, struct call_totals *ret)
 			    sizeof(*ret) / sizeof(ret->sent));
 }
 
+uint64_t collector_signals(const struct collector *c)
+{
+	return c->nr_signalled;
+}
+
 const struct stack_table *collector_stacks(const struct collector *c)
 {
 	return c->stacks ? call_stacks_table(c->stacks) : NULL;
