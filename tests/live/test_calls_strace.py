@@ -93,7 +93,7 @@ ALLOWED = [
     (r"\b(\d+)<(/[^<>]*)>", lambda found: "%s<%s>" % (found[1], os.path.realpath(found[2]))),
     # No call says the inodes of pipes and sockets; of a socket its family is known, and its peer.
     (r"<pipe(?::\[\d+\])?>", "<PIPE>"),
-    (r"<(?:socket:\[\d+\]|TCP.*?|UDP.*?|UNIX.*?|NETLINK.*?)>", "<SOCKET>"),
+    (r"<(?:socket:\[\d+\]|(?:TCP|UDP|UNIX|NETLINK)(?:->|[^<>])*)>", "<SOCKET>"),
     # The order of flags means nothing.
     (r"\b[A-Z][A-Z0-9_]+(?:\|[A-Z][A-Z0-9_]+)+", sort_flags),
 ]
