@@ -95,7 +95,9 @@ enum call_flag {
 	CALL_TIMED = 1 << 1,    /* its start was seen, so its times are known */
 	CALL_DENIED = 1 << 2,   /* seccomp or a tracer refused it */
 	CALL_SLOWEST = 1 << 3,  /* so far the slowest of its kind in its thread */
-	CALL_NONE = 1 << 4, /* made in user space: no call, but the number after the last of the thread */
+	CALL_NONE =
+		1
+		<< 4, /* made in user space: no call, but the number after the last of the thread */
 };
 
 /* One call. The pieces follow. */

@@ -176,7 +176,8 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 	return rings->err;
 }
 
-void call_rings_note_last(struct call_rings *rings, uint32_t index, const struct task_record *record)
+void call_rings_note_last(struct call_rings *rings, uint32_t index,
+			  const struct task_record *record)
 {
 	const struct open_call *open = call_rings_open_call(rings, index);
 

@@ -29,4 +29,5 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record);
 
 /* A thread has made its last call: who takes calls is told of its number. For want of memory it is not. */
-void call_rings_note_last(struct call_rings *rings, uint32_t index, const struct task_record *record);
+void call_rings_note_last(struct call_rings *rings, uint32_t index,
+			  const struct task_record *record);

@@ -60,7 +60,7 @@ class Lines:
         assert not text or text.endswith("\n"), text[-200:]
         c = self.conclusion
         assert c.shown + c.left_out + c.unread + c.lost == c.counted, c
-        # Behind --max-events nothing is stated any more; and nobody numbers calls of threads without a record.
+        # Behind --max-events nothing is stated; and nobody numbers calls of threads without a record.
         assert self.stated() == c.lost or c.unread or not has_room, (self.gaps, c)
         others = len(self.gaps) + len(BELOW.findall(text)) + len(SLEEPING.findall(text))
         assert text.count("\n") - others == c.shown, c

@@ -10,7 +10,7 @@ from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-pytest.register_assert_rewrite("daemons", "harness", "reports")
+pytest.register_assert_rewrite("call_lines", "daemons", "harness", "reports")
 
 from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
 from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401

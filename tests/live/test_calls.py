@@ -18,7 +18,7 @@ SEQUENCE = re.compile(
 
 
 def sequences(lines):
-    """Checks each thread's calls, which say themselves where they belong. Returns how many there are of each."""
+    """Checks each thread's calls, which say where they belong. Returns how many there are of each."""
     found = collections.Counter()
     last, between = {}, collections.Counter()
     for tid, name, kind, number, plain, gap, gap_tid in SEQUENCE.findall(lines.text):

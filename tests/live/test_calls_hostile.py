@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single calls with arguments that are not what they should be: what is shown was there, or is said not to be."""
+"""Single calls with arguments that are not as they should be: what is shown was there, or is said not to be."""
 
-import os
 import re
-import signal
-import time
 
 import pytest
 
-from call_lines import CONCLUSION, STRACE, Calls, attach, show, show_command, watch
-from harness import DEADLINE_S, IS_X86, locked_bytes, program, slurp, until
+from call_lines import STRACE, show, show_command
+from harness import IS_X86
 
 OF_A_BUSY_HOST = {"calls"}
 

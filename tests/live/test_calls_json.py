@@ -6,7 +6,6 @@ import json
 import signal
 
 from call_lines import CONCLUSION, Calls, attach
-from harness import NUMBERS, until
 
 OF_A_BUSY_HOST = {"calls"}
 

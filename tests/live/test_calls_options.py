@@ -2,12 +2,11 @@
 """Options of single calls: which are shown, compared with a run that shows all, and what a line says."""
 
 import re
-import time
 
 import pytest
 
 from call_lines import Calls, attach, show, show_command, watch
-from harness import NUMBERS, program, run, until
+from harness import run
 from stacks import fixture
 
 OF_A_BUSY_HOST = {"calls"}

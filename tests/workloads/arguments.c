@@ -33,9 +33,17 @@ static long try_open(const char *path)
 static void paths(void)
 {
 	static const char *const names[] = {
-		"new\nline",   "\033]0;title\007\033[2J", "quo\"te\\back",          "\377\376\x80",
-		"tab\tret\rx", "csi\302\2332J",           "rtl\342\200\256evil",    "%s%n%x",
-		"\0011",       "\x7f",                    "… 9 calls of thread 1 not shown",
+		"new\nline",
+		"\033]0;title\007\033[2J",
+		"quo\"te\\back",
+		"\377\376\x80",
+		"tab\tret\rx",
+		"csi\302\2332J",
+		"rtl\342\200\256evil",
+		"%s%n%x",
+		"\0011",
+		"\x7f",
+		"… 9 calls of thread 1 not shown",
 	};
 	static const int lengths[] = { 0, 255, 256, 257, 10000 };
 
@@ -51,7 +59,8 @@ static void paths(void)
 /* Two pages, of which the second one is not there. */
 static char *edge(void)
 {
-	char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	munmap(pages + PAGE, PAGE);
 	memset(pages, 'e', PAGE);
@@ -178,7 +187,8 @@ static void starts(void)
 
 static void i386(void)
 {
-	char *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	char *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	uint32_t *vector = (uint32_t *)(low + 64);
 
 	strcpy(low, NO_ENTRY "i386");
@@ -210,9 +220,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } all[] = {
-	{ "paths", paths },     { "pointers", pointers }, { "fresh", fresh },   { "changes", changes },
-	{ "vectors", vectors }, { "reuse", reuse },       { "starts", starts }, { "i386", i386 },
-	{ "sleeps", sleeps },
+	{ "paths", paths },     { "pointers", pointers }, { "fresh", fresh },
+	{ "changes", changes }, { "vectors", vectors },   { "reuse", reuse },
+	{ "starts", starts },   { "i386", i386 },         { "sleeps", sleeps },
 };
 
 WORKLOAD(argc, argv)

@@ -72,10 +72,12 @@ static int work(void *closure)
 
 static void start_sleepers(int count)
 {
-	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	int flags =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
 	for (int i = 0; i < count; i++) {
-		if (clone(sleep_for_ever, sleepers[i].stack + sizeof(sleepers[i].stack), flags, NULL) < 0)
+		if (clone(sleep_for_ever, sleepers[i].stack + sizeof(sleepers[i].stack), flags,
+			  NULL) < 0)
 			exit(77);
 	}
 	while (__atomic_load_n(&asleep, __ATOMIC_RELAXED) < count)
