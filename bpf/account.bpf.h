@@ -319,11 +319,16 @@ static __noinline int call_begin_later(struct task_record *record)
 	return 0;
 }
 
-/* Notes what a call that has just been opened is to be shown with. */
+/*
+ * Notes what a call that has just been opened is to be shown with. What may turn out to be the slowest is looked
+ * at when it has, but for the calls whose end does not show it any more.
+ */
 static __always_inline void call_note_shown(struct task_record *record, u32 index,
 					    struct pt_regs *regs)
 {
-	if (record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr) &&
+	if (record->flags == RECORD_CALL_OPEN &&
+	    (call_is_shown(record->abi, record->nr) ||
+	     (sends_slowest && call_hides_caller(record->abi, record->nr))) &&
 	    call_note(index, regs, record->abi, record->nr))
 		call_begin_later(record);
 }
@@ -421,30 +426,74 @@ static __always_inline u64 time_since(u64 now, u64 start)
 	return time & ~wrapped;
 }
 
+/* What that takes is nobody's CPU time. */
+static __always_inline void call_tell_slowest(struct task_record *record, const struct call *call,
+					      struct pt_regs *regs,
+					      const struct call_end_facts *facts)
+{
+	u64 now;
+
+	call_send_slowest(call->index, regs, call->abi, call->nr, facts);
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
+/* Corrects how long a call was off the CPU, and returns how much of that it waited for one. */
+static __always_inline u64 call_wait(struct task_struct *task, const struct task_record *record,
+				     u64 wall, u64 *off)
+{
+	u64 runq;
+
+	if (!*off)
+		return 0;
+	if (*off > wall) {
+		loss_add(LOSS_TIME_CLAMPED);
+		*off = wall;
+	}
+	runq = task_run_delay(task) - record->enter_delay_ns;
+	return runq > *off ? *off : runq;
+}
+
+/* Adds a call to its slot. Returns whether none of the slot took so long. */
+static __always_inline bool slot_count_call(struct call_slot *slot, struct task_record *record,
+					    struct call *call, const struct call_end_facts *facts)
+{
+	u64 wall = facts->wall, off = facts->off, runq = facts->runq;
+	bool is_slowest;
+
+	slot->calls++;
+	stores_order();
+	is_slowest = sends_slowest && wall > slot->max_ns;
+	if (!slot_count_time(slot, wall, off, runq)) {
+		wall = off = runq = 0;
+		is_slowest = false;
+	}
+	slot_count_result(slot, facts->result);
+	if (stacks && call_is_stacked(call->abi, call->nr))
+		slot_count_stack(
+			slot, record, call,
+			&(struct stack_sums){ wall, off, runq, result_is_failure(facts->result) });
+	stores_order();
+	slot->settled = slot->calls;
+	return is_slowest;
+}
+
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
 {
+	struct call_end_facts facts = { .result = result, .record = record };
 	struct call call = call_of(record, index);
-	u64 now, cpu = cpu_clock(record, &now);
-	u64 wall = time_since(now, record->enter_ns);
-	u64 off = wall - (cpu - record->mark_cpu_ns);
+	u64 cpu = cpu_clock(record, &facts.end_ns), now;
 	struct call_slot *slot;
-	u64 runq = 0;
 
+	facts.wall = time_since(facts.end_ns, record->enter_ns);
+	facts.off = facts.wall - (cpu - record->mark_cpu_ns);
+	facts.flags = CALL_RETURNED | CALL_TIMED;
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	if (off) {
-		if (off > wall) {
-			loss_add(LOSS_TIME_CLAMPED);
-			off = wall;
-		}
-		runq = task_run_delay(task) - record->enter_delay_ns;
-		if (runq > off)
-			runq = off;
-	}
-	if (wall < slower_than_ns) {
+	facts.runq = call_wait(task, record, facts.wall, &facts.off);
+	if (facts.wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
 		return;
@@ -452,10 +501,9 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
+	facts.stack_id = stacks ? record->stack_id : 0;
 	if (call_is_shown(call.abi, call.nr)) {
-		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
-							   CALL_RETURNED | CALL_TIMED,
-							   stacks ? record->stack_id : 0, record });
+		call_show(index, &facts);
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	slot = slot_find(record, &call);
@@ -463,17 +511,9 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));
 		return;
 	}
-	slot->calls++;
-	stores_order();
-	if (!slot_count_time(slot, wall, off, runq))
-		wall = off = runq = 0;
-	slot_count_result(slot, result);
-	if (stacks && call_is_stacked(call.abi, call.nr))
-		slot_count_stack(
-			slot, record, &call,
-			&(struct stack_sums){ wall, off, runq, result_is_failure(result) });
-	stores_order();
-	slot->settled = slot->calls;
+	facts.flags |= CALL_SLOWEST;
+	if (slot_count_call(slot, record, &call, &facts))
+		call_tell_slowest(record, &call, regs, &facts);
 }
 
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,

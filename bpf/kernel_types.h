@@ -144,6 +144,15 @@ struct file {
 	struct path f_path;
 };
 
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
@@ -202,6 +211,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	const struct cred *real_cred; /* not those that the kernel lends it for a while */
 	struct css_set *cgroups;
+	struct files_struct *files;
 	struct pid *thread_pid;
 	unsigned int __state; /* since 5.14 */
 	unsigned long jobctl;

@@ -3,6 +3,7 @@
 #include "cmd/options.h"
 
 #include "base/clock.h"
+#include "calls/exemplars.h"
 #include "cmd/reporting.h"
 
 /* Verbs that take the same options. */
@@ -229,6 +230,10 @@ const struct option_def option_defs[] = {
 	{ "width", 0, OPTION_NUMBER, SHAPING, TO(output.width),
 	  "of tables, in columns (default: of the terminal, or COLUMNS)", .high = MAX_WIDTH },
 
+	{ "exemplars", 0, OPTION_NUMBER, VERB_COUNT, TO(report.exemplars),
+	  "with each row of the wide table or JSON its slowest calls", .range = "from 1 to 5",
+	  .high = EXEMPLARS_MAX },
+
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),
 	  "also the user stacks that made the calls", .arg = "[=calls|time]", WORDS(weight_words),
@@ -252,9 +257,8 @@ const struct option_def option_defs[] = {
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
 	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT | VERB_CALLS,
-	  TO(collector.max_tasks),
-	  "threads counted at the same time (default: as memory allows)", "tables",
-	  .high = 1000000 },
+	  TO(collector.max_tasks), "threads counted at the same time (default: as memory allows)",
+	  "tables", .high = 1000000 },
 	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_rows),
 	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
 	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests which calls are kept as the slowest, in how much memory, and under which name their file is known. */
+#include "call_fixture.h"
+
+#include "calls/exemplars.h"
+
+/* What /proc would say. */
+struct proc {
+	const char *link;
+	uint64_t inode;
+	unsigned int asked;
+};
+
+static ssize_t read_link(void *context, __attribute__((unused)) uint32_t pid, int fd, char *buf,
+			 size_t size)
+{
+	struct proc *proc = context;
+
+	proc->asked++;
+	if (fd != 3)
+		return -ENOENT;
+	return snprintf(buf, size, "%s", proc->link);
+}
+
+static ssize_t read_socket(__attribute__((unused)) void *context,
+			   __attribute__((unused)) uint32_t pid, __attribute__((unused)) int fd,
+			   uint64_t inode, char *buf, size_t size)
+{
+	return snprintf(buf, size, "TCP of %d", (int)inode);
+}
+
+static int read_inode(void *context, __attribute__((unused)) uint32_t pid,
+		      __attribute__((unused)) int fd, uint64_t *ret)
+{
+	const struct proc *proc = context;
+
+	*ret = proc->inode;
+	return 0;
+}
+
+struct kept {
+	struct proc proc;
+	struct descriptor_source source;
+	struct exemplars *exemplars;
+};
+
+static void kept_begin(struct kept *kept, size_t most, size_t max_bytes)
+{
+	struct exemplars_options options = { .most = most, .max_bytes = max_bytes };
+
+	*kept = (struct kept){ .proc = { .link = "/srv/x", .inode = 77 } };
+	kept->source = (struct descriptor_source){ .context = &kept->proc,
+						   .read_link = read_link,
+						   .read_socket = read_socket };
+	options.source = &kept->source;
+	options.read_inode = read_inode;
+	options.mono_to_real_ns = 5000;
+	assert_int_equal(exemplars_new(&options, &kept->exemplars), 0);
+}
+
+static void kept_done(struct kept *kept)
+{
+	exemplars_free(kept->exemplars);
+}
+
+#define KEPT_TEST(name, ...) TEST_OF(name, struct kept, given, kept_done, kept_begin, __VA_ARGS__)
+
+static void add(struct kept *kept, uint32_t pid, const char *call, uint64_t wall_ns, uint64_t inode)
+{
+	struct record_made made;
+	struct call_record *record = record_of(&made);
+
+	record_begin(&made, ABI_X86_64, call, (uint64_t[6]){ 3, 0, 512 }, 0);
+	record->pid = record->tid = pid;
+	record->number = 0;
+	record->inode = inode;
+	record->flags |= CALL_SLOWEST;
+	record->wall_ns = wall_ns;
+	exemplars_add(kept->exemplars, record);
+}
+
+/* Those of a call that took no longer than max_ns took these times. */
+static void assert_kept(const struct kept *kept, uint32_t pid, const char *call, uint64_t max_ns,
+			size_t count, const uint64_t *times)
+{
+	const struct exemplar_kind kind = { pid, ABI_X86_64, syscall_find(ABI_X86_64, call) };
+	const struct exemplar *list[EXEMPLARS_MAX];
+
+	assert_int_equal(exemplars_find(kept->exemplars, &kind, max_ns, list), count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(list[i]->record->wall_ns, times[i]);
+}
+
+#define assert_times(kept, pid, call, max_ns, ...)                              \
+	assert_kept(kept, pid, call, max_ns,                                    \
+		    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t) - 1, \
+		    &((const uint64_t[]){ __VA_ARGS__ })[1])
+
+KEPT_TEST(test_slowest_are_kept_in_order, 3, EXEMPLARS_BYTES)
+{
+	const uint64_t times[] = { 50, 10, 70, 30, 60, 20 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		add(given, 1, "read", times[i], 0);
+	add(given, 1, "write", 99, 0);
+	add(given, 2, "read", 98, 0);
+	assert_times(given, 1, "read", UINT64_MAX, 0, 70, 60, 50);
+	assert_times(given, 1, "write", UINT64_MAX, 0, 99);
+	assert_times(given, 2, "read", UINT64_MAX, 0, 98);
+	assert_times(given, 2, "write", UINT64_MAX, 0);
+	/* What ended after a row was read is not of that row. */
+	assert_times(given, 1, "read", 65, 0, 60, 50);
+	/* Of processes that are added up it is the one that took exactly as long. */
+	assert_times(given, 0, "read", 98, 0, 98);
+	assert_times(given, 0, "read", 97, 0);
+	assert_int_equal(exemplars_count(given->exemplars).forgotten, 0);
+}
+
+static const struct exemplar *first_of(const struct kept *kept, const char *call)
+{
+	const struct exemplar_kind kind = { 1, ABI_X86_64, syscall_find(ABI_X86_64, call) };
+	const struct exemplar *list[EXEMPLARS_MAX];
+
+	assert_true(exemplars_find(kept->exemplars, &kind, UINT64_MAX, list));
+	assert_int_equal(exemplar_real_ns(kept->exemplars, list[0]), 2000005000);
+	return list[0];
+}
+
+static void assert_line(struct kept *kept, const char *call, const char *expected)
+{
+	static const struct truss_options options = { .start_ns = 0 };
+	const struct exemplar *exemplar = first_of(kept, call);
+	struct line line __cleanup(line_done) = { 0 };
+	size_t length = strlen(expected);
+
+	truss_put_call(exemplars_decoder(kept->exemplars, exemplar), exemplar->record, &options, 0,
+		       &line);
+	if (line.used < length || memcmp(line.bytes, expected, length) != 0)
+		fail_msg("%.*s is not %s", (int)line.used, line.bytes, expected);
+}
+
+KEPT_TEST(test_file_has_its_name, 1, EXEMPLARS_BYTES)
+{
+	add(given, 1, "read", 10, 77);
+	assert_line(given, "read", "read(3</srv/x>, ");
+	given->proc.link = "socket:[4711]";
+	add(given, 1, "read", 20, 77);
+	assert_line(given, "read", "read(3<TCP of 4711>, ");
+	/* Names are somebody else's bytes. */
+	given->proc.link = "/a\033\n>";
+	add(given, 1, "read", 30, 77);
+	assert_line(given, "read", "read(3</a\\33\\n\\76>, ");
+}
+
+KEPT_TEST(test_another_file_has_no_name, 1, EXEMPLARS_BYTES)
+{
+	/* By now the descriptor is another file. */
+	add(given, 1, "read", 10, 78);
+	assert_line(given, "read", "read(3, ");
+	/* Nothing was open when the call ended. */
+	given->proc.asked = 0;
+	add(given, 1, "close", 10, 0);
+	assert_line(given, "close", "close(3)");
+	assert_int_equal(given->proc.asked, 0);
+	/* Who is not kept is not asked about. */
+	add(given, 1, "read", 9, 77);
+	assert_int_equal(given->proc.asked, 0);
+}
+
+/* Each call is slower than the one before. */
+KEPT_TEST(test_ever_slower_calls_take_no_more_memory, 2, EXEMPLARS_BYTES)
+{
+	size_t bytes;
+
+	add(given, 1, "read", 1, 77);
+	add(given, 1, "read", 2, 77);
+	bytes = exemplars_bytes(given->exemplars);
+	for (uint64_t i = 3; i <= 100000; i++)
+		add(given, 1, "read", i, 77);
+	assert_int_equal(exemplars_bytes(given->exemplars), bytes);
+	assert_times(given, 1, "read", UINT64_MAX, 0, 100000, 99999);
+	assert_int_equal(exemplars_count(given->exemplars).forgotten, 0);
+}
+
+#define SMALL (256UL << 10)
+
+/* Of very many processes the slowest stay, and it is counted who does not. */
+KEPT_TEST(test_memory_is_bounded, 1, SMALL)
+{
+	uint64_t found = 0;
+
+	for (uint32_t pid = 1; pid <= 20000; pid++) {
+		add(given, pid, "read", 1000 + pid * 7919ULL % 20011, 77);
+		assert_true(exemplars_bytes(given->exemplars) <= SMALL);
+	}
+	for (uint32_t pid = 1; pid <= 20000; pid++) {
+		const struct exemplar_kind kind = { pid, ABI_X86_64, 0 };
+		const struct exemplar *list[EXEMPLARS_MAX];
+
+		found += exemplars_find(given->exemplars, &kind, UINT64_MAX, list);
+	}
+	assert_true(found > 100);
+	assert_int_equal(found + exemplars_count(given->exemplars).forgotten, 20000);
+	/* The slowest of all is never forgotten. */
+	add(given, 30000, "read", 10, 77);
+	add(given, 30001, "read", 1000000, 77);
+	for (uint32_t pid = 40000; pid <= 60000; pid++)
+		add(given, pid, "read", 100, 77);
+	assert_times(given, 30001, "read", UINT64_MAX, 0, 1000000);
+}
+
+KEPT_TEST(test_losses_are_told, 1, EXEMPLARS_BYTES)
+{
+	exemplars_set_lost(given->exemplars, 17);
+	assert_int_equal(exemplars_count(given->exemplars).lost, 17);
+}
