@@ -128,7 +128,7 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	bool interval = o->interval_ns && event != SESSION_ASKED;
 	int err = collector_read(run->session.collector, &now, d);
 
-	/* Behind the reading: what ended since is slower than any that the rows have, and not shown. */
+	/* After the reading, so that no row lacks its own; what ended since then is told by its time. */
 	if (!err)
 		err = take_exemplars(run, d);
 	if (!err)

@@ -36,6 +36,11 @@ static void put_stack(struct line *line, const struct snapshot *snapshot, uint64
 		line_put_word(line, text ?: "");
 		line_put_char(line, '\n');
 	}
+	if (stack && stack_end_name(stack->end)) {
+		line_put_word(line, INDENT);
+		line_put_word(line, stack_end_name(stack->end));
+		line_put_char(line, '\n');
+	}
 }
 
 static void put_call(struct line *line, const struct snapshot *snapshot, const char *title,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests which calls are kept as the slowest, in how much memory, and under which name their file is known. */
 #include "call_fixture.h"
+#include "fixture.h"
 
 #include "calls/exemplars.h"
+#include "report/report.h"
 
 /* What /proc would say. */
 struct proc {
@@ -213,4 +215,106 @@ KEPT_TEST(test_losses_are_told, 1, EXEMPLARS_BYTES)
 {
 	exemplars_set_lost(given->exemplars, 17);
 	assert_int_equal(exemplars_count(given->exemplars).lost, 17);
+}
+
+/* --- reports -------------------------------------------------------------------------------------- */
+
+/*
+ * Two processes: of one the slowest call is known, of the other its record was lost, but one is there that
+ * ended after the reading.
+ */
+static struct snapshot *two_processes(struct kept *kept)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+
+	builder_take_process(builder, 1, "one", 3, 0);
+	builder_take_process(builder, 2, "two", 3, 0);
+	builder_take_calls(builder, 1, ABI_X86_64, "read", 1, 100, 0, 0);
+	builder_take_calls(builder, 2, ABI_X86_64, "read", 1, 300, 0, 0);
+	snapshot = snapshot_take(builder);
+	add(kept, 1, "read", 90, 77);
+	add(kept, 1, "read", 100, 77);
+	add(kept, 2, "read", 200, 77);
+	add(kept, 2, "read", 400, 77);
+	exemplars_set_lost(kept->exemplars, 1);
+	snapshot->exemplars = kept->exemplars;
+	return snapshot;
+}
+
+#define REPORT_TEST(name)                                                               \
+	static void name##_in(const struct snapshot *snapshot);                         \
+	KEPT_TEST(name, 3, EXEMPLARS_BYTES)                                             \
+	{                                                                               \
+		__cleanup(snapshot_freep) struct snapshot *made = two_processes(given); \
+		name##_in(made);                                                        \
+	}                                                                               \
+	static void name##_in(const struct snapshot *snapshot)
+
+REPORT_TEST(test_table_says_what_is_not_known)
+{
+	const struct report_options options = { .format = FORMAT_WIDE, .exemplars = 3 };
+	__cleanup(freep) char *text = render(report_write, snapshot, &options);
+	static const char *const expected[] = {
+		"\nread:\n    slowest: 300 ns, of which no more is known\n    also:    200 ns at ",
+		" in thread 2: read(3</srv/x>, ",
+		"    also:    100 ns at ",
+		"    also:    90 ns at ",
+		"\nof 1 slow call no more is known: the kernel had no room for it\n",
+	};
+	const char *at = text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		at = strstr(at, expected[i]);
+		if (!at)
+			fail_msg("%s is not in its place in %s", expected[i], text);
+	}
+	assert_null(strstr(text, "400 ns at"));
+}
+
+REPORT_TEST(test_json_has_them_in_rows)
+{
+	const struct report_options options = { .format = FORMAT_JSON, .exemplars = 3 };
+	__cleanup(freep) char *text = render(report_write, snapshot, &options);
+	struct snapshot *again = NULL;
+	struct stack_table *stacks = NULL;
+	json_t *json = json_parse(text);
+
+	assert_int_equal(json_number(json, "exemplars_lost"), 1);
+	assert_int_equal(json_number(json, "exemplars_forgotten"), 0);
+	assert_int_equal(json_number(json, "rows/0/exemplars/0/wall_ns"), 100);
+	assert_int_equal(json_number(json, "rows/0/exemplars/1/wall_ns"), 90);
+	assert_string_equal(json_text(json, "rows/0/exemplars/0/args/0/is"), "/srv/x");
+	assert_int_equal(json_number(json, "rows/1/max_ns"), 300);
+	assert_int_equal(json_array_size(json_at(json, "rows/1/exemplars")), 1);
+	assert_int_equal(json_number(json, "rows/1/exemplars/0/wall_ns"), 200);
+	assert_null(json_at(json, "rows/0/exemplars/0/number"));
+	json_decref(json);
+	assert_int_equal(report_json_read(text, strlen(text), &again, &stacks, &d), 0);
+	snapshot_free(again);
+}
+
+REPORT_TEST(test_json_of_a_table_has_them_too)
+{
+	const struct report_options options = { .format = FORMAT_JSON,
+						.exemplars = 3,
+						.table.keys = GROUP_SYSCALL };
+	__cleanup(freep) char *text = render(report_write, snapshot, &options);
+	json_t *json = json_parse(text);
+
+	assert_int_equal(json_number(json, "exemplars_lost"), 1);
+	assert_int_equal(json_array_size(json_at(json, "table/0/exemplars")), 3);
+	assert_int_equal(json_number(json, "table/0/exemplars/0/wall_ns"), 200);
+	assert_int_equal(json_number(json, "table/0/exemplars/1/wall_ns"), 100);
+	json_decref(json);
+}
+
+/* Nobody asked. */
+TEST(test_reports_without_exemplars)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_take(builder_make());
+	const struct report_options options = { .format = FORMAT_JSON };
+	__cleanup(freep) char *text = render(report_write, snapshot, &options);
+
+	assert_null(strstr(text, "exemplars"));
 }
