@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps exemplars in a hash of processes and kinds. When it is full, the faster half of these is forgotten. */
+/* Keeps exemplars in a hash of processes and kinds. When it is full, the faster half is forgotten. */
 #include "calls/exemplars.h"
 
 #include "base/text.h"
@@ -148,18 +148,63 @@ static int hash_rebuild(struct exemplars *e, size_t size)
 	return 0;
 }
 
+/* By call, and of one call the slowest first. */
 static int compare_kinds(const void *x, const void *y)
 {
 	const struct kind *const *a = x, *const *b = y;
 
-	return compare_u64((*a)->list[0]->record->wall_ns, (*b)->list[0]->record->wall_ns);
+	return compare_u64((*a)->of.abi, (*b)->of.abi) ?:
+	       compare_u64((uint32_t)(*a)->of.nr, (uint32_t)(*b)->of.nr) ?:
+	       compare_u64((*b)->list[0]->record->wall_ns, (*a)->list[0]->record->wall_ns);
 }
 
-/* Forgets the half of the kinds whose slowest calls were the fastest. */
+/* Forgets all but the first of a kind. Returns how many. */
+static size_t kind_cut(struct exemplars *e, struct kind *kind, size_t left)
+{
+	size_t gone = kind->count > left ? kind->count - left : 0;
+
+	for (size_t i = kind->count - gone; i < kind->count; i++)
+		exemplar_drop(e, kind->list[i]);
+	kind->count -= gone;
+	e->counts.forgotten += gone;
+	return gone;
+}
+
+static void kind_forget(struct exemplars *e, struct kind *kind)
+{
+	kind_cut(e, kind, 0);
+	e->used--;
+}
+
+/* Forgets what is not the slowest of its kind. Returns how many there were. */
+static size_t hash_cut(struct exemplars *e)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < e->size; i++)
+		gone += kind_cut(e, &e->kinds[i], 1);
+	return gone;
+}
+
+/* How many kinds from the first on are of the same call. */
+static size_t same_call(struct kind *const *order, size_t count)
+{
+	size_t i = 1;
+
+	while (i < count && order[i]->of.abi == order[0]->of.abi &&
+	       order[i]->of.nr == order[0]->of.nr)
+		i++;
+	return i;
+}
+
+/*
+ * Forgets half of the processes of each call, but not that with the slowest; without any that could be
+ * forgotten half of the calls.
+ */
 static int hash_halve(struct exemplars *e)
 {
 	struct kind **order __cleanup(freep) = calloc(e->used + 1, sizeof(struct kind *));
-	size_t count = 0;
+	size_t count = 0, same;
 
 	if (!order)
 		return -ENOMEM;
@@ -168,13 +213,13 @@ static int hash_halve(struct exemplars *e)
 			order[count++] = &e->kinds[i];
 	}
 	qsort(order, count, sizeof(struct kind *), compare_kinds);
-	for (size_t i = 0; i < (count + 1) / 2; i++) {
-		for (size_t j = 0; j < order[i]->count; j++)
-			exemplar_drop(e, order[i]->list[j]);
-		e->counts.forgotten += order[i]->count;
-		order[i]->count = 0;
-		e->used--;
+	for (size_t i = 0; i < count; i += same) {
+		same = same_call(order + i, count - i);
+		for (size_t j = (same + 1) / 2; j < same; j++)
+			kind_forget(e, order[i + j]);
 	}
+	for (size_t i = 0, each = e->used == count; i < count && each; i += 2)
+		kind_forget(e, order[i]);
 	/* What is left is found at its place only in a new hash. */
 	return hash_rebuild(e, e->size);
 }
@@ -183,7 +228,7 @@ static int hash_halve(struct exemplars *e)
 static int make_room(struct exemplars *e, size_t bytes)
 {
 	while (e->used && exemplars_bytes(e) + bytes > e->options.max_bytes) {
-		if (hash_halve(e))
+		if (!hash_cut(e) && hash_halve(e))
 			return -ENOMEM;
 	}
 	if (e->used < e->size / 2)

@@ -3,7 +3,8 @@
  * Keeps the slowest calls of each process and kind, of those records that the programs have sent: a record is
  * sent when a call took longer than any before of its thread and kind. So the slowest call of all is always
  * among them unless its record was lost; the others that are kept are the slowest of what was sent. Invariant:
- * no more memory is used than was allowed; what is forgotten for that is counted.
+ * no more memory is used than was allowed; what is forgotten for that is counted, and is not the slowest of all
+ * processes, as long as there is room for one process of each call.
  */
 #pragma once
 

@@ -203,12 +203,50 @@ KEPT_TEST(test_memory_is_bounded, 1, SMALL)
 	}
 	assert_true(found > 100);
 	assert_int_equal(found + exemplars_count(given->exemplars).forgotten, 20000);
-	/* The slowest of all is never forgotten. */
+	/* The slowest of each call is never forgotten. */
+	add(given, 5, "getppid", 2, 77);
+	add(given, 6, "getppid", 1, 77);
 	add(given, 30000, "read", 10, 77);
 	add(given, 30001, "read", 1000000, 77);
 	for (uint32_t pid = 40000; pid <= 60000; pid++)
 		add(given, pid, "read", 100, 77);
 	assert_times(given, 30001, "read", UINT64_MAX, 0, 1000000);
+	assert_times(given, 5, "getppid", UINT64_MAX, 0, 2);
+	assert_true(exemplars_count(given->exemplars).forgotten > 20000);
+}
+
+/* Others go before the slowest of a process. */
+KEPT_TEST(test_slowest_of_each_process_stays, 5, SMALL)
+{
+	const uint32_t processes = 300;
+
+	for (uint64_t wall_ns = 1; wall_ns <= 5; wall_ns++) {
+		for (uint32_t pid = 1; pid <= processes; pid++)
+			add(given, pid, "read", wall_ns, 77);
+	}
+	assert_true(exemplars_count(given->exemplars).forgotten > 0);
+	for (uint32_t pid = 1; pid <= processes; pid++) {
+		const struct exemplar_kind kind = { pid, ABI_X86_64, 0 };
+		const struct exemplar *list[EXEMPLARS_MAX];
+
+		assert_true(exemplars_find(given->exemplars, &kind, UINT64_MAX, list) > 0);
+		assert_int_equal(list[0]->record->wall_ns, 5);
+	}
+}
+
+/* Numbers of calls that are made up fill no more. */
+KEPT_TEST(test_memory_is_bounded_for_any_numbers, 1, SMALL)
+{
+	struct record_made made;
+	struct call_record *record = record_of(&made);
+
+	record_begin(&made, ABI_X86_64, "read", (uint64_t[6]){ 0 }, 0);
+	for (int i = 0; i < 20000; i++) {
+		record->nr = 1000 + i;
+		exemplars_add(given->exemplars, record);
+		assert_true(exemplars_bytes(given->exemplars) <= SMALL);
+	}
+	assert_true(exemplars_count(given->exemplars).forgotten > 10000);
 }
 
 KEPT_TEST(test_losses_are_told, 1, EXEMPLARS_BYTES)
