@@ -18,6 +18,7 @@
 #include "bpftruss/abi.h"
 #include "bpftruss/hist_bucket.h"
 #include "arch.bpf.h"
+#include "arguments.bpf.h"
 #include "calls.bpf.h"
 #include "control.bpf.h"
 #include "losses.bpf.h"
@@ -60,7 +61,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 		slot->errors++;
 		if (errnos_are_off())
 			loss_add(LOSS_ERRNO_OFF);
-		else if (!slot_tally(slot, -result))
+		else if (!slot_tally(slot, -result, 1))
 			loss_add(LOSS_ERRNO_TABLE_FULL);
 	}
 	return 0;
@@ -68,7 +69,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 
 LOOKED_AT_ONCE int slot_carry_bucket(struct call_slot *slot, u32 bucket)
 {
-	if (slot && !slot_tally(slot, TALLY_WRAP + bucket))
+	if (slot && !slot_tally(slot, TALLY_WRAP + bucket, 1))
 		loss_add(LOSS_BUCKET_WRAPPED);
 	return 0;
 }
@@ -148,9 +149,11 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 
 	if (slower_than_ns || !record || !call)
 		return 0;
+	/* Still open: its end was missed, and with it the result. */
 	if (call_is_shown(call->abi, call->nr))
 		record_show_call(record, call->index, result,
-				 denied ? CALL_RETURNED | CALL_DENIED : CALL_RETURNED);
+				 (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
+					 (denied ? CALL_DENIED : 0));
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
@@ -161,8 +164,8 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 		slot->denied++;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
-		slot_count_stack(slot, record, call,
-				 &(struct stack_sums){ .error = result_is_failure(result) });
+		slot_count_stack(slot, record, call, &(struct call_times){},
+				 result_is_failure(result));
 	stores_order();
 	slot->settled = slot->calls;
 	return 0;
@@ -185,7 +188,7 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
 		if (!record->stack_id && !stacks_are_off())
 			record->stack_id = stack_none(WALK_END, STACK_KILLED);
-		slot_count_stack(slot, record, call, &(struct stack_sums){});
+		slot_count_stack(slot, record, call, &(struct call_times){}, false);
 	}
 	stores_order();
 	slot->settled = slot->calls;
@@ -296,11 +299,16 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->abi = abi;
 	if (stacks)
 		record->stack_id = record->kernel_stack_id = 0;
-	if (split_by)
+	if (split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
-	record->enter_delay_ns = task_run_delay(task);
 	user_time_add(record, cpu);
+	/* The time that this takes is nobody's. */
+	if (splits_by_argument()) {
+		record->split = call_argument(index, regs, abi, nr, record->share);
+		record->mark_cpu_ns = cpu_clock(record, &now);
+	}
+	record->enter_delay_ns = task_run_delay(task);
 	record->enter_ns = now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
@@ -385,6 +393,11 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		return 0;
 	if (call_is_shown(call.abi, call.nr))
 		call_note_late(index, regs, call.abi, call.nr);
+	/* What an exec pointed at has gone with the program before. */
+	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
+		call.split = call_argument(index, regs, call.abi, call.nr, record->share);
+		call.is_split = 1;
+	}
 	if (flags & RECORD_OPEN_EARLY)
 		return call_count_untimed(record, &call, result, false);
 	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
@@ -426,7 +439,33 @@ static __always_inline u64 time_since(u64 now, u64 start)
 	return time & ~wrapped;
 }
 
-/* What that takes is nobody's CPU time. */
+/* A path that was not in memory when the call began may be there now: the kernel has read it. */
+static __always_inline void call_read_path_again(struct task_record *record, struct call *call)
+{
+	u64 now;
+
+	if (split_by != SPLIT_PATH || call->split != ARGUMENT_UNKNOWN ||
+	    call_is_exec(call->abi, call->nr))
+		return;
+	call->split =
+		argument_key(call->index, call_split_argument(call->abi, call->nr), record->share);
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
+/* How long a call waited for a CPU; the time off it is cut to what is possible. */
+static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 wall,
+				     u64 *off)
+{
+	u64 runq = task_run_delay(task) - record->enter_delay_ns;
+
+	if (*off > wall) {
+		loss_add(LOSS_TIME_CLAMPED);
+		*off = wall;
+	}
+	return runq > *off ? *off : runq;
+}
+
+/* Tells of a call that none of its slot was slower than. What that takes is nobody's CPU time. */
 static __always_inline void call_tell_slowest(struct task_record *record, const struct call *call,
 					      struct pt_regs *regs,
 					      const struct call_end_facts *facts)
@@ -437,29 +476,15 @@ static __always_inline void call_tell_slowest(struct task_record *record, const 
 	record->mark_cpu_ns = cpu_clock(record, &now);
 }
 
-/* Corrects how long a call was off the CPU, and returns how much of that it waited for one. */
-static __always_inline u64 call_wait(struct task_struct *task, const struct task_record *record,
-				     u64 wall, u64 *off)
+/* Adds a call that has ended to its slot. Returns whether it is the slowest there, and that is to be told. */
+static __always_inline int call_book(struct task_record *record, struct call *call, s64 result,
+				     u64 wall, u64 off, u64 runq)
 {
-	u64 runq;
-
-	if (!*off)
-		return 0;
-	if (*off > wall) {
-		loss_add(LOSS_TIME_CLAMPED);
-		*off = wall;
-	}
-	runq = task_run_delay(task) - record->enter_delay_ns;
-	return runq > *off ? *off : runq;
-}
-
-/* Adds a call to its slot. Returns whether none of the slot took so long. */
-static __always_inline bool slot_count_call(struct call_slot *slot, struct task_record *record,
-					    struct call *call, const struct call_end_facts *facts)
-{
-	u64 wall = facts->wall, off = facts->off, runq = facts->runq;
+	struct call_slot *slot = slot_find(record, call);
 	bool is_slowest;
 
+	if (!slot)
+		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
 	is_slowest = sends_slowest && wall > slot->max_ns;
@@ -467,14 +492,22 @@ static __always_inline bool slot_count_call(struct call_slot *slot, struct task_
 		wall = off = runq = 0;
 		is_slowest = false;
 	}
-	slot_count_result(slot, facts->result);
+	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
-		slot_count_stack(
-			slot, record, call,
-			&(struct stack_sums){ wall, off, runq, result_is_failure(facts->result) });
+		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
+				 result_is_failure(result));
 	stores_order();
 	slot->settled = slot->calls;
 	return is_slowest;
+}
+
+/* Does the same for the verifier to look at once, where one more function call costs little. */
+LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call, s64 result,
+				  const struct call_times *times)
+{
+	if (!record || !call || !times)
+		return 0;
+	return call_book(record, call, result, times->wall_ns, times->off_ns, times->runq_ns);
 }
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
@@ -484,16 +517,17 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	struct call_end_facts facts = { .result = result, .record = record };
 	struct call call = call_of(record, index);
 	u64 cpu = cpu_clock(record, &facts.end_ns), now;
-	struct call_slot *slot;
+	u64 wall = time_since(facts.end_ns, record->enter_ns);
+	u64 off = wall - (cpu - record->mark_cpu_ns);
+	u64 runq = 0;
+	int is_slowest;
 
-	facts.wall = time_since(facts.end_ns, record->enter_ns);
-	facts.off = facts.wall - (cpu - record->mark_cpu_ns);
-	facts.flags = CALL_RETURNED | CALL_TIMED;
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	facts.runq = call_wait(task, record, facts.wall, &facts.off);
-	if (facts.wall < slower_than_ns) {
+	if (off)
+		runq = call_runq(task, record, wall, &off);
+	if (wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
 		return;
@@ -501,19 +535,36 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	facts.stack_id = stacks ? record->stack_id : 0;
+	facts = (struct call_end_facts){ facts.end_ns,
+					 wall,
+					 off,
+					 runq,
+					 result,
+					 CALL_RETURNED | CALL_TIMED,
+					 stacks ? record->stack_id : 0,
+					 record };
 	if (call_is_shown(call.abi, call.nr)) {
 		call_show(index, &facts);
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
-	slot = slot_find(record, &call);
-	if (!slot) {
-		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));
-		return;
+	if (regs) {
+		call_read_path_again(record, &call);
+		is_slowest = call_book(record, &call, result, wall, off, runq);
+	} else {
+		is_slowest = call_book_once(record, &call, result,
+					    &(struct call_times){ wall, off, runq });
 	}
 	facts.flags |= CALL_SLOWEST;
-	if (slot_count_call(slot, record, &call, &facts))
+	if (sends_slowest && is_slowest)
 		call_tell_slowest(record, &call, regs, &facts);
+}
+
+/* Settles the open call of the current task, which executes another program: it has no stack by now. */
+LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
+{
+	if (record)
+		call_settle(current_task(), record, index, 0, NULL);
+	return 0;
 }
 
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,

@@ -366,8 +366,7 @@ static __always_inline void call_fault_in(struct open_call *open, u32 index)
 		if (bpf_copy_from_user(&byte, 1, (const void *)address))
 			return;
 		/* A string may go on there. */
-		bpf_copy_from_user(&byte, 1,
-				   (const void *)((address | (PAGE_BYTES - 1)) + 1));
+		bpf_copy_from_user(&byte, 1, (const void *)((address | (PAGE_BYTES - 1)) + 1));
 		call_read(open, index);
 	}
 }
@@ -420,7 +419,8 @@ LOOKED_AT_ONCE int call_has_path(u32 index)
 			return 0;
 		piece = (const struct call_piece *)&open->bytes[at];
 		at += sizeof(*piece) + ((piece->size + 7) & ~7u);
-		if (!(plan->path_arguments >> (piece->argument & 7) & 1) || piece->part != PART_SELF)
+		if (!(plan->path_arguments >> (piece->argument & 7) & 1) ||
+		    piece->part != PART_SELF)
 			continue;
 		for (i = 0; i < PATH_PREFIX_MAX && i < conditions.path_size; i++) {
 			if (((const u8 *)(piece + 1))[i] != conditions.path[i])
@@ -450,7 +450,7 @@ static __always_inline bool call_has_error(s64 result)
 {
 	u64 error = -result;
 
-	if (error > 4095)
+	if (!error || error > 4095)
 		return false;
 	return conditions.errnos[error / 64 & 63] >> error % 64 & 1;
 }

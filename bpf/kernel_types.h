@@ -104,6 +104,7 @@ struct pid {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct timespec64 {
@@ -112,6 +113,7 @@ struct timespec64 {
 };
 
 struct inode {
+	unsigned short i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_generation;
@@ -132,16 +134,29 @@ struct qstr {
 };
 
 struct dentry {
+	struct dentry *d_parent; /* itself at the root of a file system */
 	struct qstr d_name;
 };
 
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent; /* itself at the root of a namespace */
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt; /* what a path points at */
+};
+
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data; /* of a socket: struct socket */
 };
 
 struct fdtable {
@@ -151,6 +166,26 @@ struct fdtable {
 
 struct files_struct {
 	struct fdtable *fdt;
+};
+
+struct in6_addr {
+	u8 bytes[16];
+};
+
+struct sock_common {
+	unsigned short skc_family;
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* only with IPv6 */
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
 };
 
 struct vm_area_struct {
@@ -209,9 +244,9 @@ struct task_struct {
 	sigset_t blocked;
 	void *stack;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	const struct cred *real_cred; /* not those that the kernel lends it for a while */
 	struct css_set *cgroups;
-	struct files_struct *files;
 	struct pid *thread_pid;
 	unsigned int __state; /* since 5.14 */
 	unsigned long jobctl;

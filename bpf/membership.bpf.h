@@ -13,8 +13,9 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* Some ten microseconds, as the time is read in each. */
-#define PUBLISH_SPINS 256
+/* Some ten microseconds, as the time is read so often in each: the verifier follows every one. */
+#define PUBLISH_SPINS 32
+#define SPIN_PAUSES   8
 
 static __always_inline bool joins_pending(void)
 {
@@ -155,7 +156,9 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 		if (*(volatile u32 *)&ref->flags & TASK_COUNTED)
 			/* Loads after this see all that was stored before the flag. */
 			return ref_is_counted(ref);
-		bpf_ktime_get_ns();
+#pragma unroll
+		for (int pause = 0; pause < SPIN_PAUSES; pause++)
+			bpf_ktime_get_ns();
 	}
 	return false;
 }
@@ -164,7 +167,7 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_leader_find(task);
 
 	if (!process_is_wanted(leader))
 		return NULL;
@@ -201,7 +204,7 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 
 	if (record)
 		record->leaves_seen = membership.leaves;
-	leader = task_ref_find(task->group_leader);
+	leader = task_leader_find(task);
 	if (lookups_can_fail && !leader && lookups_fail(task)) {
 		loss_add(LOSS_LOOKUP_BUSY);
 		return false;
@@ -234,7 +237,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, 0, NULL);
+		call_settle_exec(record, ref->record);
 	return task_end(task, ref);
 }
 
@@ -248,7 +251,7 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
 
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, 0, NULL);
+		call_settle_exec(record, ref->record);
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);

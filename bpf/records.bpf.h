@@ -64,7 +64,10 @@ struct {
 	__u32 pad[15];
 } hints[CPU_HINTS] __attribute__((aligned(64))) SEC(".data.hints");
 
-/* The record of the current task and its index; when it is counted without one, NULL and its ref. */
+/*
+ * The record of the current task, which may count, and its index; when it is counted without one, NULL
+ * and its ref.
+ */
 static __always_inline struct task_record *current_record(struct task_struct *task, u32 *index,
 							  struct task_ref **ref)
 {
@@ -77,8 +80,8 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	record = record_find(*index);
 	if (record && word_is(&record->task, (u64)task, &zero))
 		return (void *)record + zero;
-	found = task_ref_find(task);
-	if (lookups_can_fail && !found && task_may_count(task) && lookups_fail(task))
+	found = task_ref_get(task);
+	if (lookups_can_fail && !found && lookups_fail(task))
 		loss_add(LOSS_LOOKUP_BUSY);
 	/* The order matters: a task gets its record before it is marked as counted. */
 	if (!found || !ref_is_counted(found))
@@ -162,9 +165,8 @@ static __always_inline bool process_is_wanted(struct task_ref *leader)
 /* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
-
-	return !nr_selectors || ref->flags & TASK_TARGET || process_is_wanted(leader);
+	return !nr_selectors || ref->flags & TASK_TARGET ||
+	       process_is_wanted(task_leader_find(task));
 }
 
 /* Follows a call that sets the user of the current task. */
@@ -190,6 +192,12 @@ static __always_inline void usage_copy(struct task_usage *usage, struct task_str
 	usage->nivcsw = task->nivcsw;
 }
 
+/* Returns the index of a record for the owner of a share, or 0. */
+LOOKED_AT_ONCE u32 record_take(u32 share)
+{
+	return pool_take(&returned_records, POOL_RECORDS, share);
+}
+
 /*
  * Begins to count a task that may be inside a call of early_nr (-1: not known). A task that is off
  * the CPU says so, since the time until it is switched in is not CPU time; whoever adopts a running
@@ -198,9 +206,8 @@ static __always_inline void usage_copy(struct task_usage *usage, struct task_str
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
-	u32 share = task_share(task);
-	u32 index = pool_take(&returned_records, POOL_RECORDS, share);
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	u32 share = task_share(task), index = record_take(share);
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
 
@@ -227,7 +234,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->unknown_slots = 0;
 	record->pid = pid_here(leader, task->tgid);
 	record->tid = pid_here(task, task->pid);
-	record->boot_ns = leader->start_boottime;
+	record->boot_ns = BPF_CORE_READ(leader, start_boottime);
 	record->leaves_seen = membership.leaves;
 	comm_copy((struct comm_text *)record->comm, task);
 	record->uid = task_uid(task);

@@ -21,6 +21,11 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 /* What rows are split by: enum call_split. */
 const volatile __u32 split_by = SPLIT_NONE;
 
+static __always_inline bool splits_by_argument(void)
+{
+	return split_by == SPLIT_PATH || split_by == SPLIT_FILE;
+}
+
 /* Only the calls marked here are asked for, or all. */
 const volatile bool some_calls = false;
 
@@ -131,6 +136,9 @@ static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 
 static __always_inline bool call_is_split(const struct call *call)
 {
+	/* A call that has no such argument is in the row of its number. */
+	if (splits_by_argument() && call->split == ARGUMENT_ABSENT)
+		return false;
 	return split_by && call->is_split && (u32)call->nr < CALLS_INDEXED &&
 	       call_is_chosen(call->abi, call->nr);
 }
@@ -157,61 +165,45 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 	return slot;
 }
 
-/* Puts a new tally on a slot's list; false when there is no room for it. */
-static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
+/* Puts a new tally on a slot's list. Returns its index; 0 when there is no room for it. */
+static __always_inline u32 tally_start(struct call_slot *slot, u32 what, u64 count)
 {
 	u32 index = pool_take(&returned_tallies, POOL_TALLIES, slot->share);
 	struct tally *tally = index ? tally_at(index) : NULL;
 
 	if (!tally)
-		return false;
+		return 0;
 	tally->what = what;
 	tally->count = count;
 	tally->next = slot->first_tally;
 	slot->first_tally = index;
-	return true;
+	return index;
 }
 
-/* NULL when the slot has none. *ret_end tells whether all of them were looked at. */
-static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u32 what,
-						       bool *ret_end)
+/*
+ * Adds to a slot's tally, and makes it if there is none. Returns its index; 0 when there is no room
+ * for a new one. Readers look at so many: a full list takes no more.
+ */
+LOOKED_AT_ONCE u32 slot_tally(struct call_slot *slot, u32 what, u32 count)
 {
-	u32 index = slot->first_tally;
 	struct tally *tally;
+	u32 index;
 	int i;
 
-	*ret_end = false;
+	if (!slot)
+		return 0;
+	index = slot->first_tally;
 	for (i = 0; i < TALLIES_PER_SLOT && index; i++) {
 		tally = tally_at(index);
 		if (!tally)
-			return NULL;
-		if (tally->what == what)
-			return tally;
+			return 0;
+		if (tally->what == what) {
+			tally->count += count;
+			return index;
+		}
 		index = tally->next;
 	}
-	/* Readers look at so many: a full list takes no more. */
-	*ret_end = i < TALLIES_PER_SLOT;
-	return NULL;
-}
-
-static __noinline struct tally *slot_tally_find(struct call_slot *slot, u32 what)
-{
-	bool end;
-
-	return slot_tally_search(slot, what, &end);
-}
-
-/* Adds one to a slot's tally; false when there is no room for a new one. */
-static __noinline bool slot_tally(struct call_slot *slot, u32 what)
-{
-	bool end;
-	struct tally *tally = slot_tally_search(slot, what, &end);
-
-	if (tally) {
-		tally->count++;
-		return true;
-	}
-	return end && tally_start(slot, what, 1);
+	return i < TALLIES_PER_SLOT ? tally_start(slot, what, count) : 0;
 }
 
 /* Gives a slot a line of its histogram; 0 when there is no room for it. */

@@ -109,14 +109,17 @@ static __always_inline u64 walk_id(const struct walk *walk, u64 process)
 }
 
 /* Sends the frames of a stack that is new. Returns whether it may be counted. */
-static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
+LOOKED_AT_ONCE u32 stack_send(struct walk *walk, u64 id, u64 kernel)
 {
-	struct stack_event *event = &walk->event;
 	u64 size = offsetof(struct stack_event, frames);
-	u32 n = walk->nr_frames;
-	u32 share;
+	struct stack_event *event;
+	u32 n, share;
 	u8 sent = 1;
 
+	if (!stacks || !walk)
+		return false;
+	event = &walk->event;
+	n = walk->nr_frames;
 	if (bpf_map_lookup_elem(&stacks_sent, &id))
 		return true;
 	/* Up to 6.3 the upper half of what it returns means nothing. */
@@ -171,7 +174,7 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 			      u64 kernel)
 {
 	struct task_struct *task = current_task();
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_leader_find(task);
 	struct walk_context context = {};
 	struct walk *walk;
 	u32 zero = 0;
@@ -207,11 +210,14 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 }
 
 /* Returns the id for a call without a stack, 0 if there is no room for another. */
-static __noinline u64 stack_none(u32 use, enum stack_end end)
+LOOKED_AT_ONCE u64 stack_none(u32 use, enum stack_end end)
 {
-	struct walk *walk = walk_start(use, 0);
+	struct walk *walk;
 	u64 id;
 
+	if (!stacks)
+		return 0;
+	walk = walk_start(use, 0);
 	if (!walk)
 		return 0;
 	walk->end = end;
@@ -257,14 +263,13 @@ static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 	u32 index = pool_take(&returned_stacks, POOL_STACKS, slot->share);
 	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
 	struct tally *head;
-	bool end;
+	u32 tally;
 
 	if (!entry)
 		return NULL;
-	head = slot_tally_search(slot, TALLY_STACKS, &end);
 	/* The newest is the first. */
-	if (!head && end && tally_start(slot, TALLY_STACKS, 0))
-		head = slot_tally_find(slot, TALLY_STACKS);
+	tally = slot_tally(slot, TALLY_STACKS, 0);
+	head = tally ? tally_at(tally) : NULL;
 	if (!head || bpf_map_update_elem(&stack_index, key, &index, BPF_NOEXIST)) {
 		pool_return(&returned_stacks, POOL_STACKS, slot->share, index);
 		return NULL;
@@ -289,32 +294,35 @@ static __noinline struct stack_entry *stack_entry_find(struct call_slot *slot, u
 	return bpf_map_lookup_elem(&stack_entries, &index);
 }
 
-/* A call adds these to the entry of its stack. */
-struct stack_sums {
+/* What a call took. */
+struct call_times {
 	u64 wall_ns, off_ns, runq_ns;
-	u64 error; /* 0 or 1: older kernels want no bytes that nobody has written */
 };
 
-static __noinline int slot_count_stack(struct call_slot *slot, struct task_record *record,
-				       const struct call *call, const struct stack_sums *sums)
+LOOKED_AT_ONCE int slot_count_stack(struct call_slot *slot, struct task_record *record,
+				    const struct call *call, const struct call_times *times,
+				    u32 errors)
 {
-	u64 id = record->stack_id;
 	struct stack_entry *entry;
+	u64 id;
 
+	if (!stacks || !slot || !record || !call || !times)
+		return 0;
+	id = record->stack_id;
 	record->stack_id = 0;
 	entry = id ? stack_entry_find(slot, call->slot, id) : NULL;
 	if (!entry) {
-		if (!slot_tally(slot, TALLY_NO_STACK))
+		if (!slot_tally(slot, TALLY_NO_STACK, 1))
 			loss_add(LOSS_STACK_TABLE_FULL);
 		return 0;
 	}
 	entry->calls++;
-	entry->errors += sums->error;
-	entry->wall_ns += sums->wall_ns;
-	entry->off_ns += sums->off_ns;
-	entry->runq_ns += sums->runq_ns;
-	if (sums->wall_ns > entry->max_ns)
-		entry->max_ns = sums->wall_ns;
+	entry->errors += errors;
+	entry->wall_ns += times->wall_ns;
+	entry->off_ns += times->off_ns;
+	entry->runq_ns += times->runq_ns;
+	if (times->wall_ns > entry->max_ns)
+		entry->max_ns = times->wall_ns;
 	return 0;
 }
 
@@ -336,40 +344,52 @@ static long mapping_is_exec(struct task_struct *task, struct vm_area_struct *vma
 	return 0;
 }
 
-/* Whether a call that has ended may have put other code where there was some. */
-static __always_inline bool call_moved_code(struct task_struct *task, struct pt_regs *regs, s32 nr,
-					    s64 result)
+/* A call that has ended and may have put other code where there was some. */
+struct mapping_change {
+	s64 result;
+	u64 arg0, arg2;
+	s32 nr;
+	u32 abi;
+};
+
+/* Whether it did. */
+static __always_inline bool call_moved_code(struct task_struct *task,
+					    const struct mapping_change *call)
 {
 	bool exec = false;
 
-	if (task_abi(task, &nr) != NATIVE_ABI || nr == NR_REMAP_FILE_PAGES)
+	if (call->abi != NATIVE_ABI || call->nr == NR_REMAP_FILE_PAGES)
 		return true;
-	if (nr == NR_MMAP || nr == NR_MPROTECT || nr == NR_PKEY_MPROTECT)
-		return regs_arg2(regs) & PROT_EXEC;
-	if (nr != NR_MREMAP || result <= 0)
+	if (call->nr == NR_MMAP || call->nr == NR_MPROTECT || call->nr == NR_PKEY_MPROTECT)
+		return call->arg2 & PROT_EXEC;
+	if (call->nr != NR_MREMAP || call->result <= 0)
 		return false;
 	/* Without a look at what was moved, it may have been code. */
 	if (!tables_can_be_walked())
-		return (u64)result != regs_arg0(regs, NATIVE_ABI);
-	bpf_find_vma(task, result, mapping_is_exec, &exec, 0);
+		return (u64)call->result != call->arg0;
+	bpf_find_vma(task, call->result, mapping_is_exec, &exec, 0);
 	return exec;
 }
 
 /* Once a process's text has moved, what is cached for its layout is not for it any more. */
-static __noinline int layout_check(struct task_struct *task, struct pt_regs *regs, s64 result)
+LOOKED_AT_ONCE int layout_check(const struct mapping_change *call)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_struct *task = current_task();
+	struct task_ref *leader;
 	u32 pages;
 
+	if (!stacks || !call)
+		return 0;
+	leader = task_leader_find(task);
 	if (!leader || !leader->layout)
 		return 0;
 	pages = task_exec_pages(task);
-	if (leader->exec_pages == pages && !call_moved_code(task, regs, regs_nr(regs), result))
+	if (leader->exec_pages == pages && !call_moved_code(task, call))
 		return 0;
 	leader->exec_pages = pages;
 	leader->layout = layout_new();
-	if (result > 0 && tables_can_be_walked())
-		table_foresee(result);
+	if (call->result > 0 && tables_can_be_walked())
+		table_foresee(call->result);
 	return 0;
 }
 
@@ -380,13 +400,14 @@ static __always_inline void layout_follow(struct task_struct *task, struct pt_re
 	u16 abi = task_abi(task, &nr);
 
 	if (call_maps_memory(abi, nr))
-		layout_check(task, regs, result);
+		layout_check(&(struct mapping_change){ result, regs_arg0(regs, NATIVE_ABI),
+						       regs_arg2(regs), nr, abi });
 }
 
 /* A child begins with its parent's text. */
 static __always_inline void layout_inherit(struct task_struct *parent, struct task_ref *child)
 {
-	struct task_ref *leader = task_ref_find(parent->group_leader);
+	struct task_ref *leader = task_leader_find(parent);
 
 	if (!leader)
 		return;
@@ -397,7 +418,7 @@ static __always_inline void layout_inherit(struct task_struct *parent, struct ta
 /* An exec: all text is new. */
 static __always_inline void layout_forget(struct task_struct *task)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_leader_find(task);
 
 	if (!leader)
 		return;

@@ -16,6 +16,7 @@
  *   tasks.bpf.h    what is kept of any task    task_fields.bpf.h  how a task is read
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
  *   control.bpf.h  what user space switches    cost.bpf.h      what the programs cost
+ *   arguments.bpf.h  which path or file a call is about
  *
  * Nothing here sends an event per call. User space maps the arrays and reads; counters only grow.
  */
@@ -87,8 +88,7 @@ int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
 	if (!task_may_count(task) || !counting())
 		return 0;
 	record = current_record(task, &index, &ref);
-	open = record && record->flags == RECORD_CALL_OPEN &&
-			       call_is_shown(record->abi, record->nr)
+	open = record && record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr)
 		       ? open_call_at(index)
 		       : NULL;
 	if (!open || !open->failed)
@@ -355,6 +355,12 @@ int read_usage(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+static __always_inline u64 task_switches(struct task_struct *task)
+{
+	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
+}
+
+/* It may wake up at any moment: what was read is of one call if it did not run meanwhile. */
 static __always_inline void listed_arguments(struct listed_thread *listed, struct task_struct *task)
 {
 	struct user_regs at;
@@ -362,11 +368,18 @@ static __always_inline void listed_arguments(struct listed_thread *listed, struc
 
 	if (no_task_pt_regs || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return;
+	listed->switches = task_switches(task);
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	at = regs_to_walk(regs);
 	regs_arguments(regs, listed->abi, listed->arguments);
 	listed->ip = at.ip;
 	listed->sp = at.sp;
+	barrier();
+	if (task->on_cpu || task_switches(task) != listed->switches)
+		return;
+	listed->bp = at.bp;
+	listed->di = at.di;
+	listed->is_still = 1;
 }
 
 /* Tells which call a thread is in; its registers hold still as long as it sleeps. */

@@ -153,19 +153,38 @@ static __always_inline void inode_key_of(struct vm_area_struct *vma, struct inod
 	inode_mtime(inode, key);
 }
 
+/* Behind a pointer: what is on its own stack the verifier would tell apart, with each way to fill it. */
+struct mapping_question {
+	struct mapping *mapping;
+};
+
 static long mapping_read(struct task_struct *task, struct vm_area_struct *vma,
-			 struct mapping *mapping)
+			 struct mapping_question *question)
 {
+	struct mapping *mapping = question->mapping;
+
+	if (!mapping)
+		return 0;
 	mapping->start = vma->vm_start;
 	mapping->end = vma->vm_end;
 	mapping->of_file = vma->vm_file;
-	if (vma->vm_file) {
+	if (mapping->of_file) {
 		mapping->offset = vma->vm_pgoff << UNWIND_PAGE_SHIFT;
 		inode_key_of(vma, &mapping->key);
 	} else if (bpf_core_field_exists(task->mm->context.vdso)) {
 		mapping->is_vdso = vma->vm_start == (u64)task->mm->context.vdso;
 	}
 	return 0;
+}
+
+/* Finds the mapping of the current task at or after an address. Returns 0 or an errno. */
+LOOKED_AT_ONCE int mapping_find(u64 address, struct mapping *ret)
+{
+	struct mapping_question question = { .mapping = ret };
+
+	if (!tables_can_be_walked() || !ret)
+		return 0;
+	return bpf_find_vma(bpf_get_current_task_btf(), address, mapping_read, &question, 0);
 }
 
 static __always_inline u32 file_number_new(void)
@@ -221,17 +240,19 @@ static __always_inline bool file_was_asked(const struct inode_file *file)
 }
 
 /* The number of a mapping's file; user space is asked once for its table. */
-static __noinline u32 file_ask(const struct mapping *mapping)
+LOOKED_AT_ONCE u32 file_ask(const struct mapping *mapping)
 {
 	struct task_struct *task = current_task();
-	struct inode_file *file = file_find(&mapping->key, task);
-	struct pending_event event = {
-		.pid = pid_with_memory(task),
-		.key = mapping->key,
-		.start = mapping->start,
-		.end = mapping->end,
-	};
+	struct pending_event event = { .pid = pid_with_memory(task) };
+	struct inode_file *file;
 
+	if (!stacks || !mapping)
+		return FILE_NONE;
+	event.key = mapping->key;
+	event.start = mapping->start;
+	event.end = mapping->end;
+	/* On the stack, as up to 6.2 no key of a map may be in an argument's memory. */
+	file = file_find(&event.key, task);
 	if (!file)
 		return FILE_NONE;
 	if (file_was_asked(file))
@@ -301,9 +322,7 @@ static __noinline int table_foresee(u64 address)
 {
 	struct mapping mapping = {};
 
-	if (bpf_find_vma(bpf_get_current_task_btf(), address, mapping_read, &mapping, 0))
-		return 0;
-	if (mapping.of_file)
+	if (!mapping_find(address, &mapping) && mapping.of_file)
 		file_ask(&mapping);
 	return 0;
 }
@@ -392,11 +411,11 @@ static __noinline int mapping_ask(const struct mapping *mapping, u64 pc,
 LOOKED_AT_ONCE int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 {
 	struct mapping mapping = {};
-	long err;
+	int err;
 
 	if (!tables_can_be_walked() || !answer)
 		return 0;
-	err = bpf_find_vma(bpf_get_current_task_btf(), pc, mapping_read, &mapping, 0);
+	err = mapping_find(pc, &mapping);
 	if (err) {
 		answer->end = err == -EBUSY ? STACK_MM_BUSY : STACK_NO_RULE;
 		return 0;

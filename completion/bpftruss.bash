@@ -76,7 +76,7 @@ _bpftruss_word()
 		;;
 	baseline)
 		if [[ $COMP_CWORD == 2 ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "save list rm" -- "$1")
+			mapfile -t COMPREPLY < <(compgen -W "save list show rm" -- "$1")
 		elif [[ ${COMP_WORDS[2]} != list ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_bpftruss_baselines)" -- "$1")
 		fi

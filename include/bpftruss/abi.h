@@ -64,7 +64,8 @@ enum loss {
 	LOSS_SWITCH_UNSEEN = 13,     /* context switches whose time could not be found out */
 	LOSS_LOOKUP_BUSY = 14,       /* the kernel refused a look-up of what is kept of a task */
 	LOSS_HIST_TABLE_FULL = 15,   /* calls counted without their time: lines ran out */
-	NR_LOSS = 16,
+	LOSS_PATH_TABLE_FULL = 16,   /* calls counted without the path or file rows are split by */
+	NR_LOSS = 17,
 };
 
 /* Counts the losses of one CPU: user space reads all of them at once. */
@@ -132,7 +133,11 @@ struct listed_thread {
 	__u64 age_ns;
 	__u64 arguments[CALL_ARGUMENTS]; /* all 0 where the kernel does not show them */
 	__u64 ip, sp;                    /* where the program called; 0: not shown */
-	char comm[16];                   /* of the thread */
+	__u64 bp, di;                    /* only if it did not run while it was listed */
+	__u32 is_still;                  /* whether it did not */
+	__u32 pad;
+	__u64 switches; /* so far: while they are no more, it sleeps on */
+	char comm[16];  /* of the thread */
 };
 
 /* Holds what the kernel has booked for a thread since it exists. */
@@ -223,9 +228,69 @@ enum call_split {
 	SPLIT_NONE,
 	SPLIT_ARG0, /* its first argument, and so on */
 	SPLIT_ARG5 = SPLIT_ARG0 + 5,
-	SPLIT_CPU, /* the CPU on which it began */
+	SPLIT_CPU,  /* the CPU on which it began */
+	SPLIT_PATH, /* its first path: a key of the table of arguments, or see enum argument_key */
+	SPLIT_FILE, /* what its first descriptor stands for, likewise */
 	NR_CALL_SPLIT,
 };
+
+/* Instead of a key of the table of arguments, all of which have ARGUMENT_FIRST. */
+enum argument_key {
+	ARGUMENT_ABSENT = 0,  /* calls of that number have none: their row is not split */
+	ARGUMENT_OTHERS = 1,  /* there was no room for it */
+	ARGUMENT_UNKNOWN = 2, /* a path that could not be read, a descriptor that is not open */
+	ARGUMENT_NONE = 3,    /* no path (NULL), no descriptor (AT_FDCWD, any below 0) */
+	NR_ARGUMENT_KEY,
+};
+
+#define ARGUMENT_FIRST (1ULL << 63)
+
+enum argument_flag {
+	ARGUMENT_CUT = 1 << 0, /* there was more: of a path behind the text, of a file before it */
+	ARGUMENT_ANONYMOUS = 1 << 1, /* one inode is of all of its kind, which its name says */
+	ARGUMENT_SOCKET = 1 << 2,
+	ARGUMENT_PIPE = 1 << 3, /* without a name */
+};
+
+/* The ends of an internet socket; a port is 0 until there is one. */
+struct socket_ends {
+	__u8 local[16], peer[16]; /* 4 bytes for IPv4 */
+	__u16 family, protocol;
+	__u16 local_port; /* in the order of the host */
+	__u16 peer_port;  /* in that of the network */
+};
+
+#define ARGUMENT_TEXT 256
+
+/*
+ * Tells what a key of SPLIT_PATH or SPLIT_FILE stands for. The text is a path up to its NUL, or the names of a
+ * file and of the directories above it, the last first, a NUL behind each.
+ */
+struct argument_entry {
+	/* Of a file; of a path 0. */
+	__u64 inode;
+	__u32 device, generation;
+	__u32 flags;    /* enum argument_flag */
+	__u32 used;     /* bytes of the names */
+	__u32 pid;      /* who had it open first, in the reader's pid namespace */
+	__s32 fd;       /* as what */
+	__u32 searches; /* how often the ends of the socket were looked for again */
+	struct socket_ends ends;
+	/* The last: what is read may be longer. */
+	union {
+		__u64 words[ARGUMENT_TEXT / 8];
+		char text[ARGUMENT_TEXT];
+	};
+};
+
+/* Room in which a thread reads an argument. */
+struct open_argument {
+	struct argument_entry its;
+	__u8 more[ARGUMENT_TEXT];
+	__u64 arguments[8]; /* of the open call */
+};
+
+#define DEFAULT_MAX_PATHS 16384
 
 /*
  * Counts what one task did with one system call. "Ended" here is every way a call can end; timed
@@ -321,6 +386,7 @@ enum pool_kind {
 	POOL_FOREIGN, /* keys in the hash, which are no indices */
 	POOL_FILES,   /* numbers of files with code: none comes back */
 	POOL_SENT,    /* stacks that user space was told of */
+	POOL_PATHS,   /* keys in the table of arguments: none comes back */
 	NR_POOL,
 };
 
@@ -336,7 +402,7 @@ struct pool {
 
 /* Counts the elements of each table that a user has now. */
 struct user_share {
-	__u32 used[8]; /* by enum pool_kind */
+	__u32 used[NR_POOL]; /* by enum pool_kind */
 };
 
 /* User space gives back this many elements at once; a power of 2. */

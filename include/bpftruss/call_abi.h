@@ -20,9 +20,9 @@ enum fetch_kind {
 	FETCH_BYTES,    /* unit bytes */
 	FETCH_COUNTED,  /* unit bytes times the argument `length` */
 	FETCH_RETURNED, /* unit bytes times the result, or the argument `length` if that is less */
-	FETCH_POINTED,  /* as many bytes as the __u32 at the address in the argument `length` says */
-	FETCH_IOVEC,    /* an array of struct iovec, as many as the argument `length` says, and their buffers */
-	FETCH_MSGHDR,   /* a struct msghdr, its address, iovec and buffers */
+	FETCH_POINTED, /* as many bytes as the __u32 at the address in the argument `length` says */
+	FETCH_IOVEC, /* an array of struct iovec, as many as the argument `length` says, and their buffers */
+	FETCH_MSGHDR, /* a struct msghdr, its address, iovec and buffers */
 	NR_FETCH_KIND,
 };
 
@@ -44,7 +44,9 @@ struct call_plan {
 	__u8 nr_fetches;
 	__u8 fd_arguments;   /* a bit for each argument that is a descriptor */
 	__u8 path_arguments; /* a bit for each that is the address of a path */
-	__u8 pad[5];
+	__u8 first_fd;       /* index of the first of them, plus 1; 0: there is none */
+	__u8 first_path;
+	__u8 pad[3];
 };
 
 /* The index of a call's plan; numbers beyond CALLS_INDEXED have none. */
@@ -54,14 +56,16 @@ struct call_plan {
 
 /* Parts of what an argument points at. */
 enum piece_part {
-	PART_SELF = 0,    /* the string, the bytes, the array of struct iovec, the struct msghdr; of strings nothing */
+	PART_SELF =
+		0, /* the string, the bytes, the array of struct iovec, the struct msghdr; of strings nothing */
 	PART_NAME = 1,    /* of a msghdr: msg_name */
 	PART_IOVEC = 2,   /* of a msghdr: the array */
 	PART_BUFFERS = 8, /* the buffer of the first iovec, the first of the strings, and so on */
 };
 
 enum piece_flag {
-	PIECE_AT_EXIT = 1 << 0, /* read when the call had ended; another thread may have changed it */
+	PIECE_AT_EXIT =
+		1 << 0, /* read when the call had ended; another thread may have changed it */
 	PIECE_UNREADABLE = 1 << 1, /* not in memory, or no address: there are no bytes */
 	PIECE_CUT = 1 << 2,        /* there was more */
 };
@@ -90,8 +94,10 @@ enum call_flag {
 	CALL_RETURNED = 1 << 0, /* with result; else the thread ended in it */
 	CALL_TIMED = 1 << 1,    /* its start was seen, so its times are known */
 	CALL_DENIED = 1 << 2,   /* seccomp or a tracer refused it */
-	CALL_SLOWEST =
-		1 << 3, /* the slowest of its kind in its thread so far; sent with no others */
+	CALL_SLOWEST = 1 << 3,  /* of its kind in its thread so far; sent with no others */
+	CALL_NONE =
+		1
+		<< 4, /* made in user space: no call, but the number after the last of the thread */
 };
 
 /* One call. The pieces follow. */
@@ -123,12 +129,12 @@ struct open_call {
 	__u32 failed; /* a bit for each fetch that is to be tried again at the end */
 	struct {
 		__u8 argument, flags, is_string, pad;
-		__u32 limit;  /* bytes of a piece */
-		__u32 count;  /* of buffers */
-		__u32 word;   /* bytes of an address */
-		__u64 left;   /* bytes that the buffers have in all */
+		__u32 limit;   /* bytes of a piece */
+		__u32 count;   /* of buffers */
+		__u32 word;    /* bytes of an address */
+		__u64 left;    /* bytes that the buffers have in all */
 		__u64 missing; /* the last address that was not in memory */
-	} reading;            /* what is being read */
+	} reading;             /* what is being read */
 	struct call_record call;
 	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];
 };
@@ -148,7 +154,7 @@ struct call_conditions {
 	__u8 path[PATH_PREFIX_MAX]; /* how a path must begin */
 	__u32 path_size;            /* of that; 0: any, or none */
 	__u32 only_failed, only_succeeded;
-	__s32 fd;                     /* one of the descriptors, if only_fd */
+	__s32 fd; /* one of the descriptors, if only_fd */
 	__u32 only_fd;
 };
 

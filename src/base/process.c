@@ -63,6 +63,21 @@ bool process_is(int process, const struct process_id *id)
 	       started_ticks == id->started_ns / tick_ns && stack_start == id->stack_start;
 }
 
+bool process_identify(int process, uint32_t pid, struct process_id *ret)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t started_ticks = 0, stack_start = 0;
+
+	if (process < 0 || !stat_read(process, &started_ticks, &stack_start))
+		return false;
+	*ret = (struct process_id){
+		.pid = pid,
+		.started_ns = started_ticks * tick_ns,
+		.stack_start = stack_start,
+	};
+	return true;
+}
+
 bool process_has_executed(int process, const struct process_id *id)
 {
 	uint64_t started_ticks = 0, stack_start = 0;

@@ -21,6 +21,9 @@ FILE *process_file(int process, const char *name);
 /* Whether it is that process, and executes that program. */
 bool process_is(int process, const struct process_id *id);
 
+/* Says which one it is; its layout is unknown. */
+bool process_identify(int process, uint32_t pid, struct process_id *ret);
+
 /* Whether it executes another program: one that has ended does not. */
 bool process_has_executed(int process, const struct process_id *id);
 

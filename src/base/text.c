@@ -286,6 +286,19 @@ void text_cut(char *text, size_t width)
 	strcpy(text + at, "..");
 }
 
+void text_cut_front(char *text, size_t width)
+{
+	size_t length = strlen(text), at = length;
+
+	if (text_width(text) <= width)
+		return;
+	for (size_t seen = 0; at && seen < width - 2; at--)
+		seen += (text[at - 1] & 0xc0) != 0x80;
+	/* At least so many bytes are in front of it, as so many columns are. */
+	memmove(text + 2, text + at, length - at + 1);
+	memcpy(text, "..", 2);
+}
+
 /* --- errors ----------------------------------------------------------------------------------- */
 
 int diag_set(struct diag *d, enum diag_kind kind, int err, const char *format, ...)

@@ -139,3 +139,6 @@ size_t text_width(const char *text);
 
 /* Cuts such a text to so many columns, 2 at least; its end then is "..". */
 void text_cut(char *text, size_t width);
+
+/* The same, but its beginning goes, and is ".." then. */
+void text_cut_front(char *text, size_t width);

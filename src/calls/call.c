@@ -71,9 +71,9 @@ size_t call_length(const struct call *call, const struct argument *argument)
 void call_put_fd(const struct call *call, int fd, bool is_dirfd)
 {
 	bool is_cwd = is_dirfd && fd == AT_FDCWD;
-	const char *name = call->fd_name && (fd >= 0 || is_cwd)
-				   ? call->fd_name(call->context, call->record, fd, false)
-				   : NULL;
+	struct fd_text name = { .text = NULL };
 
+	if (call->fd_name && (fd >= 0 || is_cwd))
+		name = call->fd_name(call->context, call->record, fd, false);
 	call->to->ops->fd(call->to, fd, is_cwd ? "AT_FDCWD" : NULL, name);
 }

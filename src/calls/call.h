@@ -34,12 +34,13 @@ struct call_shape {
 };
 
 struct call {
-	const char *(*fd_name)(void *context, const struct call_record *record, int fd,
-			       bool is_made);
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
 	void *context;
 	const struct call_record *record;
 	const struct call_shape *shape;
 	struct value_writer *to;
+	enum syscall_abi abi; /* one that exists */
 	enum layout layout;
 	bool has_failed, has_pieces;
 	struct call_pieces pieces; /* if it has any */

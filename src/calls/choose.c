@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -50,6 +51,22 @@ static const struct argument *choose_mmap(const struct call *call, size_t *at,
 	if (as_in_table(call, *at)->kind == ARG_OFFSET)
 		return as_kind(call, *at, ARG_HEX, NULL, scratch);
 	return as_in_table(call, *at);
+}
+
+static const struct argument *choose_mremap(const struct call *call, size_t *at,
+					    struct argument *scratch)
+{
+	bool has_address = call_argument(call, 3) & (MREMAP_FIXED | MREMAP_DONTUNMAP);
+
+	(void)scratch;
+	return *at == 4 && !has_address ? NULL : as_in_table(call, *at);
+}
+
+/* Lengths that are bits of an ABI. */
+static const struct argument *choose_rseq(const struct call *call, size_t *at,
+					  struct argument *scratch)
+{
+	return *at == 1 ? as_kind(call, *at, ARG_HEX, NULL, scratch) : as_in_table(call, *at);
 }
 
 /* --- fcntl -------------------------------------------------------------------------------------- */
@@ -133,7 +150,7 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 	const size_t i = *at;
 	static const struct flag_name any[] = { { "FUTEX_BITSET_MATCH_ANY", UINT32_MAX,
 						  UINT64_MAX } };
-	static const struct flag_set bits = { "futex_bits", any, 1, true };
+	static const struct flag_set bits = { "futex_bits", any, 1, false };
 	uint32_t command = (uint32_t)call_argument(call, 1) & FUTEX_CMD_MASK;
 	const char *form;
 
@@ -210,6 +227,11 @@ static const struct flag_set *option_set(const struct call *call, int level)
 	return NULL;
 }
 
+static bool is_error(const struct call *call)
+{
+	return (int)call_argument(call, 1) == SOL_SOCKET && (int)call_argument(call, 2) == SO_ERROR;
+}
+
 /* A value of four bytes is a number: options that have others of that size are rare. */
 static const struct argument *choose_option(const struct call *call, size_t *at,
 					    struct argument *scratch)
@@ -228,7 +250,7 @@ static const struct argument *choose_option(const struct call *call, size_t *at,
 		return argument;
 	as_kind(call, i, ARG_STRUCT, NULL, scratch);
 	scratch->length_kind = LENGTH_ONE;
-	strcpy(scratch->type, "int");
+	strcpy(scratch->type, is_error(call) ? "errno" : "int");
 	return scratch;
 }
 
@@ -294,9 +316,9 @@ static const struct argument *choose_clone(const struct call *call, size_t *i,
 	*i = at;
 	if (clone_arguments[n].flags && !(clone_arguments[n].flags & flags))
 		return as_kind(call, at, ARG_UNUSED, NULL, scratch);
-	if (!strcmp(clone_arguments[n].name, "tls"))
-		return as_kind(call, at, ARG_ADDRESS, NULL, scratch);
 	*scratch = *as_in_table(call, at);
+	if (clone_arguments[n].flags & (CLONE_SETTLS | CLONE_CHILD_SETTID))
+		scratch->kind = ARG_ADDRESS;
 	snprintf(scratch->name, sizeof(scratch->name), "%s", clone_arguments[n].name);
 	return scratch;
 }
@@ -311,6 +333,7 @@ argument_chooser argument_chooser_find(const char *name)
 	} choosers[] = {
 		{ "open", choose_open },         { "openat", choose_open },
 		{ "mq_open", choose_open },      { "mmap", choose_mmap },
+		{ "mremap", choose_mremap },     { "rseq", choose_rseq },
 		{ "fcntl", choose_fcntl },       { "fcntl64", choose_fcntl },
 		{ "futex", choose_futex },       { "futex_time64", choose_futex },
 		{ "prctl", choose_prctl },       { "getsockopt", choose_option },

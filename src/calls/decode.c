@@ -50,11 +50,16 @@ static void shape_fill(const struct decode_options *options, enum syscall_abi ab
 	ret->is_verbose = options->verbose && syscall_set_has(options->verbose, abi, nr);
 }
 
+/* A damaged record may have any. */
+static enum syscall_abi abi_of(const struct call_record *record)
+{
+	return record->abi < NR_SYSCALL_ABI ? record->abi : ABI_X86_64;
+}
+
 static const struct call_shape *shape_of(struct call_decoder *decoder,
 					 const struct call_record *record)
 {
-	/* A damaged record may have any. */
-	enum syscall_abi abi = record->abi < NR_SYSCALL_ABI ? record->abi : ABI_X86_64;
+	enum syscall_abi abi = abi_of(record);
 	bool is_indexed = record->nr >= 0 && record->nr < CALLS_INDEXED;
 	struct call_shape *shape = is_indexed ? &decoder->shapes[abi][record->nr] : &decoder->odd;
 
@@ -81,12 +86,13 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 	return decoder->sets[set];
 }
 
-const char *call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
-			 int fd, bool is_made)
+struct fd_text call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
+			    int fd, bool is_made)
 {
 	const struct decode_options *options = &decoder->options;
 
-	return options->fd_name ? options->fd_name(options->context, record, fd, is_made) : NULL;
+	return options->fd_name ? options->fd_name(options->context, record, fd, is_made)
+				: (struct fd_text){ .text = NULL };
 }
 
 /* --- the whole ---------------------------------------------------------------------------------- */
@@ -117,7 +123,8 @@ static void call_begin(struct call *call, struct call_decoder *decoder,
 	call->to = to;
 	to->sets = decoder->sets;
 	to->shows_names = to->style == STYLE_STRACE && !strcmp(call->shape->name, "clone");
-	call->layout = record->abi < NR_SYSCALL_ABI ? layouts[record->abi] : LAYOUT_64;
+	call->abi = abi_of(record);
+	call->layout = layouts[call->abi];
 	call->has_failed = !(record->flags & CALL_RETURNED) || call_result_errno(record);
 	call->has_pieces = record->size > sizeof(*record);
 	if (call->has_pieces)

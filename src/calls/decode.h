@@ -13,10 +13,10 @@
 struct decode_options {
 	/*
 	 * What a descriptor of the record's process is, fd may be AT_FDCWD; is_made: now that the call has
-	 * made it. NULL: nobody knows. As bytes of somebody else's choice: writers escape them.
+	 * made it.
 	 */
-	const char *(*fd_name)(void *context, const struct call_record *record, int fd,
-			       bool is_made);
+	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
+				  bool is_made);
 	void *context;
 	const struct syscall_set *raw;     /* calls whose arguments are hexadecimal; NULL: none */
 	const struct syscall_set *verbose; /* calls whose structures are shown whole; NULL: none */
@@ -42,9 +42,9 @@ void call_decode(struct call_decoder *decoder, const struct call_record *record,
 struct call_result {
 	enum result_kind kind;
 	bool has_returned;
-	int err;             /* positive; 0: it has not failed */
-	int64_t value;       /* without the sign of an address */
-	const char *fd_name; /* of a result that is a descriptor; NULL as above */
+	int err;                /* positive; 0: it has not failed */
+	int64_t value;          /* without the sign of an address */
+	struct fd_text fd_name; /* of a result that is a descriptor */
 };
 
 /* The error of a call that has returned one, positive; else 0. */
@@ -56,9 +56,9 @@ struct call_result call_result(struct call_decoder *decoder, const struct call_r
 const char *call_name(struct call_decoder *decoder, const struct call_record *record,
 		      size_t *ret_length);
 
-/* As the options' fd_name(); NULL without it. */
-const char *call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
-			 int fd, bool is_made);
+/* As the options' fd_name(). */
+struct fd_text call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
+			    int fd, bool is_made);
 
 /* A set of the decoder; NULL: it has no names. */
 const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set set);

@@ -3,6 +3,8 @@
  * Answers what a descriptor is. What a call did is staged until the next one comes, so that both what it used
  * and what it made can be named while its line is written.
  */
+#include "base/clock.h"
+#include "base/text.h"
 #include "calls/descriptors_private.h"
 
 /* Longer links are none of ours: /proc cuts them to a page. */
@@ -142,7 +144,17 @@ static struct fd_entry *entry_ask(struct descriptors *d, struct fd_process *proc
 	if (entry && entry_is_stale(process, entry))
 		flags &= ~ENTRY_INCOMPLETE;
 	name = name_ask(d, process, fd, name, &flags);
-	return fd_entry_set(&d->table, process, fd, name, flags);
+	entry = fd_entry_set(&d->table, process, fd, name, flags);
+	if (entry)
+		entry->asked_ns = clock_mono_ns();
+	return entry;
+}
+
+/* What /proc said before a call began, and no call has changed since, is certain. */
+static void entry_confirm(const struct descriptors *d, struct fd_entry *entry)
+{
+	if (entry->asked_ns && d->begin_ns > entry->asked_ns)
+		entry->flags &= ~(uint32_t)ENTRY_LATE;
 }
 
 struct fd_entry *entry_get(struct descriptors *d, struct fd_process *process, int fd)
@@ -195,7 +207,7 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 {
 	struct change *change = moment == DESCRIPTOR_MADE ? change_find(d, pid, fd) : NULL;
 	const struct fd_process *process;
-	const struct fd_entry *entry;
+	struct fd_entry *entry;
 
 	if (fd < 0 && fd != DESCRIPTOR_CWD)
 		return false;
@@ -203,6 +215,8 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 		return change_name(d, change, ret);
 	process = fd_process_find(&d->table, pid);
 	entry = process ? fd_entry_find(&d->table, process, fd) : NULL;
+	if (entry && !entry_is_stale(process, entry))
+		entry_confirm(d, entry);
 	if (entry && !entry_is_stale(process, entry) && !(entry->flags & ENTRY_INCOMPLETE))
 		return name_return(entry->name, entry->flags, ret);
 	if (is_too_late(d, pid, fd)) {
@@ -214,6 +228,14 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 	}
 	entry = entry_ask(d, fd_process_use(&d->table, pid), fd);
 	return entry && name_return(entry->name, entry->flags, ret);
+}
+
+void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd)
+{
+	struct fd_entry *entry = entry_ask(d, fd_process_use(&d->table, pid), fd);
+
+	if (entry)
+		entry->flags = ENTRY_STAYS_ON_EXEC;
 }
 
 /* --- what calls have done ----------------------------------------------------------------------- */
@@ -367,6 +389,7 @@ void descriptors_follow(struct descriptors *d, const struct call_record *record,
 	staged_settle(d);
 	process = process_of(d, record);
 	process->seen_ns = record->end_ns;
+	d->begin_ns = record->flags & CALL_TIMED ? above(record->end_ns, record->wall_ns) : 0;
 	process->generation += unseen;
 	d->staged.pid = record->pid;
 	d->staged.refused = record->flags & CALL_RETURNED && record->result == -EBADF;

@@ -36,6 +36,7 @@ struct fd_entry {
 	uint32_t process;      /* index */
 	int32_t fd;            /* or AT_FDCWD */
 	uint32_t generation;   /* of its process when this was known to be so */
+	uint64_t asked_ns;     /* CLOCK_MONOTONIC when /proc had said so; 0: calls told it */
 	uint32_t flags;        /* enum entry_flag */
 	uint32_t next;         /* in its bucket; so is every index here: 0 for none */
 	uint32_t newer, older; /* of the same process */

@@ -26,7 +26,7 @@ struct descriptor_source {
 	/*
 	 * Reads the link /proc/PID/fd/FD, or /proc/PID/cwd of DESCRIPTOR_CWD. Returns its length, which
 	 * is less than size; -ENOENT: the process has no such descriptor; or another -errno: it is
-	 * gone, or nobody may know.
+	 * gone (-ESRCH), or nobody may know.
 	 */
 	ssize_t (*read_link)(void *context, uint32_t pid, int fd, char *buf, size_t size);
 
@@ -81,6 +81,9 @@ void descriptors_follow(struct descriptors *d, const struct call_record *record,
  */
 bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
 		      struct descriptor_name *ret);
+
+/* Asks what a process has from the one that made it, before its first call; an exec leaves that open. */
+void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd);
 
 /* The process has ended: its pid may be another's from now on. */
 void descriptors_forget(struct descriptors *d, uint32_t pid);

@@ -40,6 +40,7 @@ struct descriptors {
 	struct fd_table table;
 	struct staged staged;
 	uint64_t asked;
+	uint64_t begin_ns; /* of the call that was followed last; 0: not known */
 	uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]; /* one more than its index; 0: none */
 };
 

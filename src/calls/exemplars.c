@@ -40,12 +40,14 @@ static int fd_argument(const struct call_record *record)
 }
 
 /* Answers the decoder. */
-static const char *name_of(void *context, const struct call_record *record, int fd, bool is_made)
+static struct fd_text name_of(void *context, const struct call_record *record, int fd, bool is_made)
 {
 	const struct exemplars *e = context;
 	int i = is_made ? -1 : fd_argument(record);
 
-	return i >= 0 && (int)record->arguments[i] == fd ? e->decoded->name : NULL;
+	if (i < 0 || (int)record->arguments[i] != fd)
+		return (struct fd_text){ .text = NULL };
+	return (struct fd_text){ .text = e->decoded->name };
 }
 
 /*

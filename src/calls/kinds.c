@@ -24,7 +24,7 @@ static void put_long(const struct call *call, const struct argument *argument, s
 
 	(void)argument;
 	call->to->ops->number(call->to,
-			      abi_has_32_bits(call->record->abi) ? (int32_t)value : (int64_t)value);
+			      abi_has_32_bits(call->abi) ? (int32_t)value : (int64_t)value);
 }
 
 static void put_size(const struct call *call, const struct argument *argument, size_t i)
@@ -89,9 +89,11 @@ static void put_strings(const struct call *call, const struct argument *argument
 		return;
 	to->ops->group(to, GROUP_LIST);
 	for (; n < CALL_STRINGS && call_find_memory(call, i, PART_BUFFERS + n, &memory); n++) {
-		if (memory.flags & PIECE_UNREADABLE)
-			/* Where it stands is not known. */
-			break;
+		/* Where it stands is not known. */
+		if (memory.flags & PIECE_UNREADABLE) {
+			to->ops->more(to);
+			continue;
+		}
 		to->ops->string(to, memory.bytes, strnlen((const char *)memory.bytes, memory.size),
 				memory.flags & PIECE_CUT);
 	}
@@ -113,9 +115,9 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 	}
 	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
 		return;
+	/* More may have been read than is valid. */
 	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      memory.flags & PIECE_CUT ||
-				      (length != SIZE_MAX && memory.size < length));
+			      length == SIZE_MAX ? memory.flags & PIECE_CUT : memory.size < length);
 }
 
 static void put_iovec(const struct call *call, const struct argument *argument, size_t i)
@@ -146,7 +148,7 @@ static void put_struct(const struct call *call, const struct argument *argument,
 
 	/* Nothing was to be read. */
 	if (address && argument->length_kind == LENGTH_RESULT && !call->has_failed &&
-	    !call_length(call, argument)) {
+	    !call_length(call, argument) && structure_is_known(call, argument->type)) {
 		call->to->ops->group(call->to, GROUP_LIST);
 		call->to->ops->group_end(call->to);
 		return;

@@ -120,7 +120,7 @@ static char *escape_byte(char *at, const unsigned char *byte, const unsigned cha
 	const char *name = *byte ? strchr(named, *byte) : NULL;
 
 	if (!name)
-		return escape_number(at, *byte, byte + 1 < end && byte[1] >= '0' && byte[1] <= '9');
+		return escape_number(at, *byte, byte + 1 < end && byte[1] >= '0' && byte[1] <= '7');
 	*at++ = '\\';
 	*at++ = names[name - named];
 	return at;

@@ -61,6 +61,7 @@ static const struct member size_[] = { NATURAL("", TYPE_ADDRESS) };
 static const struct member ulong_[] = { MEMBER("", TYPE_ADDRESS, FORM_HEX) };
 static const struct member fd[] = { MEMBER("", TYPE_S32, FORM_FD) };
 static const struct member wait_status[] = { MEMBER("", TYPE_S32, FORM_WAIT) };
+static const struct member errno_[] = { MEMBER("", TYPE_S32, FORM_ERRNO) };
 
 /* --- files -------------------------------------------------------------------------------------- */
 
@@ -289,6 +290,7 @@ static const struct structure structures[] = {
 	SCALAR("ulong", ulong_),
 	SCALAR("fd", fd),
 	SCALAR("wait_status", wait_status),
+	SCALAR("errno", errno_),
 	STRUCTURE("stat64", stat64),
 	STRUCTURE("statx", statx),
 	STRUCTURE("statfs", statfs),

@@ -41,6 +41,7 @@ enum member_form {
 	FORM_EVENT,
 	FORM_TEXT, /* TYPE_U8, up to a NUL */
 	FORM_WAIT,
+	FORM_ERRNO,
 	FORM_NONE, /* padding, or of no interest */
 	NR_MEMBER_FORM,
 };

@@ -26,7 +26,6 @@ static void put_flags(struct call_decoder *decoder, uint64_t value, enum own_set
 static bool put_fcntl(struct call_decoder *decoder, const struct call_record *record,
 		      enum call_style style, struct line *out)
 {
-	(void)style;
 	switch (record->arguments[1]) {
 	case F_GETFL:
 		put_flags(decoder, (uint64_t)record->result, OWN_OPEN, out);
@@ -39,7 +38,7 @@ static bool put_fcntl(struct call_decoder *decoder, const struct call_record *re
 		struct call_result copy = call_result(decoder, record);
 
 		text_put_fd(out, (int)copy.value, NULL,
-			    call_fd_name(decoder, record, (int)copy.value, true));
+			    call_fd_name(decoder, record, (int)copy.value, true), style);
 		return true;
 	}
 	default:
@@ -99,7 +98,7 @@ void result_put(struct call_decoder *decoder, const struct call_record *record,
 			return;
 	}
 	if (result->kind == RESULT_FD)
-		text_put_fd(out, (int)result->value, NULL, result->fd_name);
+		text_put_fd(out, (int)result->value, NULL, result->fd_name, style);
 	else if (result->kind == RESULT_HEX && result->value)
 		line_put_hex(out, (uint64_t)result->value, false);
 	else

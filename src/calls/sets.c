@@ -175,7 +175,7 @@ void set_put_device(struct value_writer *to, uint64_t device)
 {
 	char text[64];
 	int length =
-		snprintf(text, sizeof(text), "makedev(0x%x, 0x%x)", major(device), minor(device));
+		snprintf(text, sizeof(text), "makedev(%#x, %#x)", major(device), minor(device));
 
 	to->ops->symbol(to, text, (size_t)length, device);
 }
@@ -190,7 +190,10 @@ const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX])
 {
 	const char *name = number && number < FIRST_REALTIME ? sigabbrev_np((int)number) : NULL;
 
-	if (name)
+	/* POLL is its name in System V. */
+	if (number == SIGIO)
+		strcpy(buf, "SIGIO");
+	else if (name)
 		snprintf(buf, SIGNAL_NAME_MAX, "SIG%s", name);
 	else if (number == FIRST_REALTIME)
 		strcpy(buf, "SIGRTMIN");

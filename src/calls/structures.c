@@ -16,7 +16,7 @@
 
 static bool is_arm(const struct call *call)
 {
-	return call->record->abi == ABI_ARM64 || call->record->abi == ABI_ARM;
+	return call->abi == ABI_ARM64 || call->abi == ABI_ARM;
 }
 
 static size_t type_size(const struct call *call, enum member_type type)
@@ -92,6 +92,7 @@ struct walk {
 	uint64_t mode;   /* of the file that it is about */
 	bool has_events; /* of a pollfd: there is a descriptor */
 	bool has_more;   /* something is not shown */
+	bool is_whole;   /* it is as long as the program says */
 };
 
 static bool is_device(uint64_t mode)
@@ -156,6 +157,16 @@ static void put_event(struct value_writer *to, uint64_t value)
 	to->ops->group_end(to);
 }
 
+static void put_errno(struct value_writer *to, int err)
+{
+	const char *name = err ? errno_name(err) : NULL;
+
+	if (name)
+		to->ops->symbol(to, name, strlen(name), (uint64_t)err);
+	else
+		to->ops->number(to, err);
+}
+
 /* The forms that are more than one call. */
 static void put_special(struct walk *walk, const struct member *member, uint64_t value, size_t size)
 {
@@ -178,6 +189,9 @@ static void put_special(struct walk *walk, const struct member *member, uint64_t
 		break;
 	case FORM_SIGNAL:
 		value ? set_put_signal(to, value) : to->ops->natural(to, 0);
+		break;
+	case FORM_ERRNO:
+		put_errno(to, (int)value);
 		break;
 	case FORM_HEX:
 		value ? to->ops->hex(to, value) : to->ops->natural(to, 0);
@@ -274,7 +288,7 @@ static void put_members(struct walk *walk, const struct structure *structure,
 
 		at = round_up(at, member_align(walk->call, member));
 		if (at > size || size - at < length) {
-			walk->has_more = true;
+			walk->has_more = !walk->is_whole;
 			break;
 		}
 		if (member_is_shown(walk, member, member_peek(walk->call, member, bytes + at))) {
@@ -291,11 +305,33 @@ static void put_members(struct walk *walk, const struct structure *structure,
 
 /* --- elements ----------------------------------------------------------------------------------- */
 
-static void put_element(const struct call *call, const struct structure *structure,
-			const unsigned char *bytes, size_t size)
+/* What stands instead of a time; as nanoseconds it is out of range. */
+static bool put_time_word(const struct call *call, const struct structure *structure,
+			  const unsigned char *bytes)
 {
-	struct walk walk = { .call = call, .to = call->to };
+	const struct member *last = &structure->members[structure->count - 1];
+	const char *name;
+	size_t size;
+	uint64_t ns;
 
+	if (strcmp(last->name ?: "", "tv_nsec") != 0)
+		return false;
+	size = type_size(call, last->type);
+	ns = memory_word(bytes + size, size, false);
+	if (ns != UTIME_NOW && ns != UTIME_OMIT)
+		return false;
+	name = ns == UTIME_NOW ? "UTIME_NOW" : "UTIME_OMIT";
+	call->to->ops->symbol(call->to, name, strlen(name), ns);
+	return true;
+}
+
+static void put_element(const struct call *call, const struct structure *structure,
+			const unsigned char *bytes, size_t size, bool is_whole)
+{
+	struct walk walk = { .call = call, .to = call->to, .is_whole = is_whole };
+
+	if (size >= layout_size(call, structure) && put_time_word(call, structure, bytes))
+		return;
 	if (structure->is_scalar)
 		put_member(&walk, structure->members, bytes);
 	else
@@ -315,12 +351,13 @@ static void put_elements(const struct call *call, const struct argument *argumen
 	if (count == SIZE_MAX)
 		count = in_memory;
 	if (!is_list) {
-		put_element(call, structure, memory->bytes, memory->size);
+		put_element(call, structure, memory->bytes, memory->size,
+			    structure->is_single && memory->size >= call_length(call, argument));
 		return;
 	}
 	call->to->ops->group(call->to, GROUP_LIST);
 	for (size_t n = 0; n < count && n < in_memory; n++)
-		put_element(call, structure, memory->bytes + n * size, size);
+		put_element(call, structure, memory->bytes + n * size, size, false);
 	if (count > in_memory)
 		call->to->ops->more(call->to);
 	call->to->ops->group_end(call->to);
@@ -418,6 +455,11 @@ static const struct {
 	{ "cpu_set", put_cpu_set },
 };
 
+bool structure_is_known(const struct call *call, const char *type)
+{
+	return structure_find(type, call->abi) != NULL;
+}
+
 bool structure_put(const struct call *call, const struct argument *argument, size_t i,
 		   const struct call_memory *memory)
 {
@@ -430,7 +472,7 @@ bool structure_put(const struct call *call, const struct argument *argument, siz
 			return true;
 		}
 	}
-	structure = structure_find(argument->type, call->record->abi);
+	structure = structure_find(argument->type, call->abi);
 	/* An element of which nothing is there is no better than its address. */
 	if (!structure || memory->size < member_size(call, structure->members))
 		return false;
@@ -440,7 +482,7 @@ bool structure_put(const struct call *call, const struct argument *argument, siz
 
 void structure_put_ready(const struct call *call, const struct call_memory *memory)
 {
-	const struct structure *structure = structure_find("pollfd", call->record->abi);
+	const struct structure *structure = structure_find("pollfd", call->abi);
 	size_t size = layout_size(call, structure);
 	struct value_writer *to = call->to;
 
@@ -474,7 +516,7 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 	if (!call_take_memory(call, argument, i, PART_BUFFERS + (unsigned int)n, base, &memory))
 		return;
 	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      memory.flags & PIECE_CUT || memory.size < length);
+			      memory.size < length);
 }
 
 void structure_put_iovec(const struct call *call, const struct argument *argument, size_t i,

@@ -11,6 +11,9 @@
 bool structure_put(const struct call *call, const struct argument *argument, size_t i,
 		   const struct call_memory *memory);
 
+/* Whether a type has members that are known. */
+bool structure_is_known(const struct call *call, const char *type);
+
 /* Writes an array of struct iovec, the buffers of which hold no more than `bytes` in all. */
 void structure_put_iovec(const struct call *call, const struct argument *argument, size_t i,
 			 const struct call_memory *memory, size_t count, uint64_t bytes);

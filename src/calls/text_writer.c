@@ -80,9 +80,11 @@ static void put_string(struct value_writer *to, const void *bytes, size_t size, 
 	line_put(out, "\"...", is_cut ? 4 : 1);
 }
 
-void text_put_fd(struct line *out, int fd, const char *word, const char *name)
+void text_put_fd(struct line *out, int fd, const char *word, struct fd_text known,
+		 enum call_style style)
 {
 	static const char gone[] = " (deleted)";
+	const char *name = known.text, *arrow;
 	size_t length = name ? strlen(name) : 0, end = sizeof(gone) - 1;
 	bool is_gone = length > end && !memcmp(name + length - end, gone, end);
 
@@ -92,16 +94,28 @@ void text_put_fd(struct line *out, int fd, const char *word, const char *name)
 		line_put_number(out, fd);
 	if (!name)
 		return;
+	if (is_gone)
+		length -= end;
 	line_put_char(out, '<');
-	line_put_escaped(out, name, is_gone ? length - end : length, "<>");
+	/* Of a socket: from where to where. */
+	arrow = *name == '/' ? NULL : memmem(name, length, "->", 2);
+	if (arrow) {
+		line_put_escaped(out, name, (size_t)(arrow - name), "<>");
+		line_put(out, "->", 2);
+		length -= (size_t)(arrow + 2 - name);
+		name = arrow + 2;
+	}
+	line_put_escaped(out, name, length, "<>");
 	line_put_char(out, '>');
 	if (is_gone)
 		line_put_word(out, gone + 1);
+	if (known.is_late && style == STYLE_TRUSS)
+		line_put_char(out, '?');
 }
 
-static void put_fd(struct value_writer *to, int fd, const char *word, const char *name)
+static void put_fd(struct value_writer *to, int fd, const char *word, struct fd_text name)
 {
-	text_put_fd(value_begin(to), fd, word, name);
+	text_put_fd(value_begin(to), fd, word, name, to->style);
 }
 
 static void put_address(struct value_writer *to, uint64_t address, enum address_state state)

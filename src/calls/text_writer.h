@@ -28,5 +28,6 @@ struct text_writer {
 /* STYLE_TRUSS or STYLE_STRACE. */
 void text_writer_init(struct text_writer *writer, enum call_style style, struct line *out);
 
-/* 3</path>, 5<socket:[1]>, 7</gone>(deleted); the name may be NULL. */
-void text_put_fd(struct line *out, int fd, const char *word, const char *name);
+/* 3</path>, 5<socket:[1]>, 7</gone>(deleted); in the style of truss with "?" if it was found out late. */
+void text_put_fd(struct line *out, int fd, const char *word, struct fd_text known,
+		 enum call_style style);

@@ -53,6 +53,13 @@ enum own_set {
 	NR_OWN_SET,
 };
 
+/* What a descriptor is. */
+struct fd_text {
+	const char *
+		text; /* bytes of somebody else's choice: writers escape them; NULL: nobody knows */
+	bool is_late; /* found out when the number may already have been another file's */
+};
+
 struct value_writer {
 	const struct value_writer_ops *ops;
 	enum call_style style;
@@ -73,8 +80,8 @@ struct value_writer_ops {
 	/* A number that has a meaning: printable ASCII without quotes and backslashes. */
 	void (*symbol)(struct value_writer *to, const char *text, size_t length, uint64_t value);
 	void (*string)(struct value_writer *to, const void *bytes, size_t size, bool is_cut);
-	/* word: instead of the number, or NULL; name: of the file, or NULL. */
-	void (*fd)(struct value_writer *to, int fd, const char *word, const char *name);
+	/* word: instead of the number, or NULL. */
+	void (*fd)(struct value_writer *to, int fd, const char *word, struct fd_text name);
 	void (*address)(struct value_writer *to, uint64_t address, enum address_state state);
 
 	void (*group)(struct value_writer *to, enum group_kind kind);

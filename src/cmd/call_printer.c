@@ -28,7 +28,7 @@ struct call_printer {
 	const struct options *options;
 	struct collector *collector;
 	struct output *output;
-	struct order *order;             /* owned, as what follows */
+	struct order *order; /* owned, as what follows */
 	struct descriptors *descriptors;
 	struct call_decoder *decoder;
 	struct syscall_set *raw, *verbose;
@@ -48,21 +48,21 @@ struct call_printer {
 
 /* --- names ---------------------------------------------------------------------------------------- */
 
-static const char *fd_name(void *context, const struct call_record *record, int fd, bool is_made)
+static struct fd_text fd_name(void *context, const struct call_record *record, int fd, bool is_made)
 {
 	struct call_printer *p = context;
 	struct descriptor_name name;
 
 	/* Everybody knows what AT_FDCWD is; strace names it nevertheless. */
 	if (fd == AT_FDCWD && p->options->calls.format == CALL_FORMAT_TRUSS)
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	if (!descriptors_name(p->descriptors, record->pid, fd,
 			      is_made ? DESCRIPTOR_MADE : DESCRIPTOR_USED, &name) ||
 	    name.length >= sizeof(p->fd_name))
-		return NULL;
+		return (struct fd_text){ .text = NULL };
 	memcpy(p->fd_name, name.text, name.length);
 	p->fd_name[name.length] = 0;
-	return p->fd_name;
+	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
 }
 
 static struct thread_shown *thread_of(struct call_printer *p, const struct call_record *record)
@@ -80,7 +80,8 @@ static struct thread_shown *thread_of(struct call_printer *p, const struct call_
 		p->nr_threads = size * 2;
 	}
 	thread = &p->threads[record->record];
-	if (thread->tid != record->tid || record->number == 1)
+	/* Whose first call sleeps is the same thread at each look. */
+	if (thread->tid != record->tid || (record->number == 1 && thread->last_ns))
 		*thread = (struct thread_shown){ .tid = record->tid };
 	return thread;
 }
@@ -123,9 +124,8 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	struct line *line = &p->line;
 
 	if (p->options->calls.format == CALL_FORMAT_JSON) {
-		fprintf(p->output->stream,
-			"{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n", record->pid,
-			record->tid, gap->missing);
+		fprintf(p->output->stream, "{\"pid\":%u,\"tid\":%u,\"not_shown\":%" PRIu64 "}\n",
+			record->pid, record->tid, gap->missing);
 		return;
 	}
 	/* Whoever reads the text of strace knows no other line than this. */
@@ -230,8 +230,14 @@ static void printer_write(struct call_printer *p)
 static void show(void *context, const struct call_record *record, const struct order_gap *gap)
 {
 	struct call_printer *p = context;
-	struct thread_shown *thread = thread_of(p, record);
+	struct thread_shown *thread;
 
+	if (record->flags & CALL_NONE) {
+		if (gap->missing && !call_printer_is_full(p))
+			print_gap(p, record, gap);
+		return;
+	}
+	thread = thread_of(p, record);
 	descriptors_follow(p->descriptors, record,
 			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {
@@ -295,8 +301,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
-	    descriptors_new(&source, &p->descriptors) ||
-	    call_decoder_new(&p->decode, &p->decoder))
+	    descriptors_new(&source, &p->descriptors) || call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
 	*ret = steal_ptr(&p);
 	return 0;
@@ -316,9 +321,21 @@ void call_printer_free(struct call_printer *p)
 	free(p);
 }
 
-void call_printer_begin(struct call_printer *p)
+/* What a command has from us: it may end before its first call is seen. */
+static void learn_inherited(struct call_printer *p, uint32_t pid)
+{
+	static const int fds[] = { DESCRIPTOR_CWD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		descriptors_inherit(p->descriptors, pid, fds[i]);
+}
+
+void call_printer_begin(struct call_printer *p, uint32_t command)
 {
 	const struct options *o = p->options;
+
+	if (command)
+		learn_inherited(p, command);
 
 	p->err = output_begin(p->output, o);
 	p->output->begun = true;

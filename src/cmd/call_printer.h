@@ -15,8 +15,8 @@ int call_printer_new(const struct options *options, struct collector *collector,
 void call_printer_free(struct call_printer *printer);
 CLEANUP_OF(call_printer, call_printer_free)
 
-/* Counting has begun. */
-void call_printer_begin(struct call_printer *printer);
+/* Counting has begun, and a command, unless its pid is 0, is about to. */
+void call_printer_begin(struct call_printer *printer, uint32_t command);
 
 /* Copies a record. 0 or -ENOMEM. */
 int call_printer_add(struct call_printer *printer, const struct call_record *record);

@@ -61,12 +61,22 @@ static bool names_have_come(struct view *view, uint64_t now_ns)
 	return true;
 }
 
+/* Takes what has ended so far, and then the stacks of it, which came before. */
+static int take_all(struct view *view, uint64_t horizon_ns, bool is_last)
+{
+	struct collector *collector = view->session.collector;
+	int err = is_last ? collector_take_last_calls(collector, take, view->printer)
+			  : collector_take_calls(collector, horizon_ns, take, view->printer);
+
+	return err || !collector_stacks(collector) ? err : collector_reclaim(collector);
+}
+
 /* Takes what has ended so far, and shows it. */
 static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
-	int err = collector_take_calls(collector, horizon_ns, take, view->printer);
+	int err = take_all(view, horizon_ns, is_last);
 
 	if (err)
 		return err == -ENOMEM ? diag_oom(d)
@@ -134,8 +144,11 @@ static int calls_run(const struct options *o, struct diag *d)
 		err = session_begin(&view.session, d);
 	if (err)
 		return err;
+	call_printer_begin(view.printer, (uint32_t)view.session.command.pid);
+	err = session_release(&view.session, d);
+	if (err)
+		return err;
 	session_start(&view.session, o->duration_ns, 0);
-	call_printer_begin(view.printer);
 	err = view_run(&view, d) ?: view_conclude(&view, o, d);
 	if (err)
 		return err;
@@ -158,7 +171,8 @@ const struct verb calls_verb = {
 	"       bpftruss -c [options] ...            'bpftruss -c --help' lists those of -c\n"
 	"       bpftruss VERB [options]",
 	"Verbs (see 'bpftruss VERB --help'); the options below are for single calls:",
-	"Each call is a line, printed when it has ended: on stdout, or on stderr if a command is run,\n"
+	"Each call is a line, printed when it has ended: on stdout, or on stderr if a command is "
+	"run,\n"
 	"whose exit status is passed on. Calls that could not be shown are stated.\n\n"
 	"  bpftruss -p 1234                        the calls of a running process\n"
 	"  bpftruss -f -o FILE make                a command and all its children, into a file\n"

@@ -6,6 +6,7 @@
 #include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "collect/descriptor_links.h"
+#include "collect/flight_stacks.h"
 #include "collect/in_flight.h"
 #include "json/documents.h"
 #include "model/diff.h"
@@ -210,6 +211,8 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 static int look_in_flight(struct run *run, const struct options *o, struct diag *d)
 {
 	struct in_flight list __cleanup(in_flight_done) = { 0 };
+	struct flight_stacks *stacks __cleanup(flight_stacks_freep) = NULL;
+	size_t top = o->in_flight_top ?: IN_FLIGHT_SHOWN;
 	FILE *out = run->output.stream;
 	int err = session_attach(&run->session, d);
 
@@ -217,9 +220,14 @@ static int look_in_flight(struct run *run, const struct options *o, struct diag 
 		err = collector_list_calls(run->session.collector, &list, d);
 	if (err)
 		return err;
+	/* At once, as threads that go on have no stack any more. */
+	if (flight_stacks_take(&list, top, &stacks))
+		return diag_oom(d);
 	/* Looking takes time, in which nobody is to pay for being counted. */
 	collector_free(steal_ptr(&run->session.collector));
-	in_flight_look(&list, o->in_flight_top ?: IN_FLIGHT_SHOWN);
+	in_flight_look(&list, top);
+	if (flight_stacks_name(stacks, &list))
+		return diag_oom(d);
 	err = o->report.format == FORMAT_JSON ? report_in_flight_json(&list, out)
 					      : report_in_flight(&list, out);
 	if (!err && fflush(out))
@@ -243,7 +251,7 @@ static int count_run(const struct options *o, struct diag *d)
 	if (!err && o->in_flight)
 		return look_in_flight(&run, o, d) ?: STATUS_OK;
 	if (!err)
-		err = session_begin(&run.session, d);
+		err = session_begin(&run.session, d) ?: session_release(&run.session, d);
 	if (err)
 		return err;
 	session_start(&run.session, o->duration_ns, o->interval_ns);
@@ -265,9 +273,8 @@ const struct verb count_verb = {
 	count_run,
 	"count system calls of processes or of a command",
 	"usage: bpftruss -c [options] -p PID[,PID...]\n"
-	"       bpftruss -c [options] COMMAND [ARG...]\n"
-	"       bpftruss VERB [options]",
-	"Verbs (see 'bpftruss VERB --help'); the options below are for -c:",
+	"       bpftruss -c [options] COMMAND [ARG...]",
+	"Without -c, single calls are printed: see 'bpftruss --help', which also lists the verbs.",
 	"Ctrl-C or the end of the last process prints the report: on stdout, or on stderr if a\n"
 	"command was run, whose exit status is passed on.\n\n"
 	"  bpftruss -c -p 1234                    the calls of a running process\n"

@@ -11,7 +11,7 @@
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
-	&count_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
+	&calls_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
 	&status_verb, &history_verb, &baseline_verb, &compare_verb, &report_verb,
 };
 
@@ -44,10 +44,12 @@ static const struct verb *verb_find(const char *name)
 /* The options of a verb, "" for the truss face; without one, the verbs and what they do. */
 static void print_completion(const char *name)
 {
+	/* The face takes the options of both. */
+	static const struct verb face = { .name = "", .bit = VERBS_WITH_COMMAND };
 	const struct verb *verb = verb_find(name);
 
 	if (verb)
-		options_print_completion(verb);
+		options_print_completion(verb == verbs[0] ? &face : verb);
 	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
 		printf("%s\t%s\n", verbs[i]->name, verbs[i]->summary);
 	if (!verb)
@@ -59,9 +61,17 @@ static const char *statuses_of(const struct verb *verb)
 {
 	if (verb->bit == VERB_COMPARE)
 		return ", 3 --fail-over exceeded";
-	if (verb->bit & (VERBS_COUNTING | VERB_DOCTOR))
+	if (verb->bit & (VERBS_COUNTING | VERB_CALLS | VERB_DOCTOR))
 		return ", 4 kernel or privileges not sufficient";
 	return "";
+}
+
+/* The manual page is bpftruss-PAGE(8). */
+static const char *verb_page(const struct verb *verb)
+{
+	if (*verb->name)
+		return verb->name;
+	return verb->bit == VERB_COUNT ? "count" : "calls";
 }
 
 static int print_help(const struct verb *verb)
@@ -74,7 +84,7 @@ static int print_help(const struct verb *verb)
 	options_print_help(verb);
 	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\n"
 	       "See bpftruss-%s(8) for details.\n",
-	       verb->examples, statuses_of(verb), *verb->name ? verb->name : "count");
+	       verb->examples, statuses_of(verb), verb_page(verb));
 	return STATUS_OK;
 }
 
@@ -110,9 +120,14 @@ static int check_command(const char *name, struct diag *d)
 /* bpftruss help [VERB] */
 static int help(const char *name, struct diag *d)
 {
-	const struct verb *verb = name ? verb_find(name) : &count_verb;
+	const struct verb *verb = name ? verb_find(name) : &calls_verb;
 	struct nearest near;
 
+	/* These two have no name, but an option and manual pages. */
+	if (name && (!strcmp(name, "-c") || !strcmp(name, verb_page(&count_verb))))
+		verb = &count_verb;
+	if (name && !strcmp(name, verb_page(&calls_verb)))
+		verb = &calls_verb;
 	if (verb)
 		return print_help(verb);
 	near = nearest_to(name);
@@ -128,7 +143,7 @@ static int help(const char *name, struct diag *d)
 /* Says once what a name of the C library is taken for. */
 static void explain_calls(const struct options *o)
 {
-	char text[200];
+	char text[800];
 
 	if (syscall_set_explain(o->output.only, LABEL_NATIVE_ABI, text, sizeof(text)))
 		fprintf(stderr, "bpftruss: -t: %s; =%.*s is that call alone\n", text,
@@ -182,7 +197,7 @@ static int read_face_options(struct options *o, int argc, char **argv, struct di
 	struct diag why;
 
 	options_init(&calls, &calls_verb);
-	if (!err && (o->count || o->in_flight || o->help || o->version))
+	if (!err && (o->count || o->in_flight || o->version))
 		return 0;
 	other = options_read(&calls, argc, argv, &why);
 	/* Of two errors that one is told which stands further behind. */

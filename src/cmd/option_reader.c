@@ -459,6 +459,36 @@ static void options_for_getopt(const struct verb *verb, char *letters, struct op
 	*longs = (struct option){ 0 };
 }
 
+/* Whether a word of the command line, or a letter in it, means this option. */
+static bool option_is_called(const struct option_def *def, const char *called)
+{
+	return called[1] == '-' ? !strcmp(def->name, called + 2)
+				: def->letter && def->letter == called[1];
+}
+
+/* The option of another verb that is called so; the verbs that are named are those with most options. */
+static const struct option_def *option_elsewhere(const char *called, const char **ret_verb)
+{
+	static const struct {
+		enum verb_bit bit;
+		const char *name;
+	} verbs[] = {
+		{ VERB_COUNT, "-c" },          { VERB_TOP, "top" },
+		{ VERB_DAEMON, "daemon" },     { VERB_SNAPSHOT, "snapshot" },
+		{ VERB_HISTORY, "history" },   { VERB_COMPARE, "compare" },
+		{ VERB_BASELINE, "baseline" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs) * nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i % nr_option_defs];
+
+		*ret_verb = verbs[i / nr_option_defs].name;
+		if (def->verbs & verbs[i / nr_option_defs].bit && option_is_called(def, called))
+			return def;
+	}
+	return NULL;
+}
+
 /* The word that getopt does not know stands before where it goes on. */
 static int unknown_option_error(const struct options *o, struct diag *d)
 {
@@ -467,9 +497,16 @@ static int unknown_option_error(const struct options *o, struct diag *d)
 	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
 	char called[2 * NEAREST_WORD_MAX] = { '-', (char)optopt };
 	struct nearest near;
+	const char *other;
 
 	if (!is_letter)
 		snprintf(called, sizeof(called), "%.*s", (int)strcspn(word, "="), word);
+	if (option_elsewhere(called, &other))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s is an option of bpftruss %s, not of %s; 'bpftruss %s%s--help' "
+				"lists those of %s",
+				called, other, *verb ? verb : "-c", verb, blank,
+				*verb ? verb : "-c");
 	near = nearest_to(is_letter ? "" : called + strspn(called, "-"));
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		if (option_defs[i].verbs & o->verb->bit)
@@ -541,6 +578,9 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 
 /* --- help and completion ---------------------------------------------------------------------- */
 
+/* So wide are options in --help. */
+#define HELP_COLUMN 27
+
 static void option_print(const struct option_def *def)
 {
 	const char *line = def->help, *arg = option_argument(def);
@@ -549,8 +589,12 @@ static void option_print(const struct option_def *def)
 	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
 		 def->letter ? ',' : ' ', def->name,
 		 option_wants(def) == required_argument ? " " : "", arg ?: "");
+	if (strlen(left) > HELP_COLUMN) {
+		printf("  %s\n", left);
+		left[0] = 0;
+	}
 	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
-		printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
+		printf("  %-*s %.*s\n", HELP_COLUMN, left, (int)strcspn(line, "\n"), line);
 		line += strcspn(line, "\n");
 		left[0] = 0;
 	}
@@ -612,6 +656,10 @@ void options_print_completion(const struct verb *verb)
 		const struct option_def *def = &option_defs[i];
 
 		if (!(def->verbs & verb->bit))
+			continue;
+		/* Of two of one name, that of a report has more words. */
+		if (verb->bit & VERB_COUNT && !(def->verbs & VERB_COUNT) &&
+		    option_find(VERB_COUNT, def->name))
 			continue;
 		printf("--%s", def->name);
 		if (def->letter)

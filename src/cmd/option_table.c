@@ -37,9 +37,10 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",  "tid",    "thread",  "comm", "unit", "container",
-					 "user", "cgroup", "syscall", "abi",  "cpu",  "arg0",
-					 "arg1", "arg2",   "arg3",    "arg4", "arg5" };
+static const char *const key_words[] = { "pid",       "tid",  "thread", "comm",    "unit",
+					 "container", "user", "cgroup", "syscall", "abi",
+					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
+					 "arg4",      "arg5", "path",   "dir",     "file" };
 
 const char *const call_format_names[NR_CALL_FORMAT] = {
 	[CALL_FORMAT_TRUSS] = "truss", [CALL_FORMAT_STRACE] = "strace", [CALL_FORMAT_JSON] = "json"
@@ -54,7 +55,8 @@ const struct option_def option_defs[] = {
 	  "run the command as this user, by default as the one who called sudo", .arg = "[=USER]" },
 
 	{ "in-flight", 0, OPTION_FLAG, VERB_COUNT, TO(in_flight),
-	  "only tell what each thread waits for now: call, file, peer, stack" },
+	  "count nothing; show what each thread waits for now: call, file,\n"
+	  "peer, stack" },
 
 	/* These choose a part of the past. */
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
@@ -87,7 +89,7 @@ const struct option_def option_defs[] = {
 	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, container, threads, calls (default),\n"
 	  "errors, cpu, usr, sys, runq, lock, sleep, max, oldest;\n"
-	  "-COLUMN: largest first, +: least",
+	  "-COLUMN: largest first, +: smallest",
 	  .arg = "COLUMN", WORDS(rate_key_names) },
 	{ "top", 0, OPTION_NUMBER, VERB_TOP, TO(report.table.top),
 	  "with --once and --json: only the first N lines", .high = 1000000 },
@@ -147,7 +149,7 @@ const struct option_def option_defs[] = {
 	{ "trace", 't', OPTION_CALLS, SHAPING | VERB_CALLS, TO(output.only),
 	  "report only (or, with !, all but) these calls and %classes", .asked = true },
 	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
-	  "the same in the words of strace: trace=LIST" },
+	  "the same in the notation of strace: trace=LIST" },
 
 	/* Which of them are shown. */
 	{ "failed", 0, OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions),
@@ -173,7 +175,7 @@ const struct option_def option_defs[] = {
 	  "show the environment of execve" },
 	{ "raw", 'x', OPTION_FLAG, VERB_CALLS, TO(calls.raw), "show arguments in hexadecimal" },
 	{ "dump", 0, OPTION_FD_SET, VERB_CALLS, TO(calls.dumped),
-	  "show all that is read or written on these descriptors", .arg = "N,..." },
+	  "below each call on these descriptors, show its data", .arg = "N,..." },
 	{ "threads", 'l', OPTION_FLAG, VERB_CALLS, TO(calls.threads),
 	  "begin each line with PID/TID" },
 	{ "elapsed", 0, OPTION_FLAG, VERB_CALLS, TO(calls.elapsed),
@@ -211,10 +213,11 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\nsyscall,abi,cpu,arg0...arg5",
+	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\n"
+	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
-	  "sort by these columns; -COLUMN: largest first, +: least", .asked = true },
+	  "sort by these columns; -COLUMN: largest first, +: smallest", .asked = true },
 	{ "top", 0, OPTION_NUMBER, SHAPING, TO(report.table.top),
 	  "only the first N rows; the others are added up", .high = 1000000, .asked = true },
 	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns),
@@ -266,6 +269,8 @@ const struct option_def option_defs[] = {
 	  .high = 30000000 },
 	{ "max-stacks", 0, OPTION_NUMBER, TABLES, TO(collector.max_stacks),
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
+	{ "max-paths", 0, OPTION_NUMBER, VERB_COUNT | VERB_TOP_REPORT, TO(collector.max_paths),
+	  "paths or files that --by tells apart (default 16384)", "tables", .high = 1000000 },
 
 	/* The daemon's history. */
 	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep no history",

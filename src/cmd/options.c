@@ -36,8 +36,7 @@ static void calls_set_prefix(struct call_conditions *conditions, const char *glo
 {
 	size_t size = strcspn(glob, "*?[\\");
 
-	conditions->path_size =
-		(uint32_t)(size < PATH_PREFIX_MAX ? size : PATH_PREFIX_MAX);
+	conditions->path_size = (uint32_t)(size < PATH_PREFIX_MAX ? size : PATH_PREFIX_MAX);
 	memcpy(conditions->path, glob, conditions->path_size);
 }
 
@@ -50,7 +49,7 @@ static void calls_complete(struct options *o)
 	calls->view = (struct call_view){
 		.plan = { .path_bytes = bytes ?: DEFAULT_PATHS,
 			  .data_bytes = bytes ?: DEFAULT_DATA,
-			  .structs = calls->structs,
+			  .structs = calls->structs || calls->format != CALL_FORMAT_TRUSS,
 			  .environment = calls->environment },
 		.conditions = calls->conditions,
 	};
@@ -209,8 +208,8 @@ static int report_check(const struct options *o, struct diag *d)
 	/* "--stacks time" would run the program time. */
 	if (!strcmp(word, "time") || !strcmp(word, "calls"))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--stacks=%s is written with an equals sign (a program of that "
-				"name: by its path)",
+				"write --stacks=%s, with an equals sign (to run a program of "
+				"that name, give its path)",
 				word);
 	if (twice)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s: one file cannot hold two reports",
@@ -218,28 +217,39 @@ static int report_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+/* Whether an option makes sense where nothing is counted and no table is made. */
+static bool in_flight_takes(const struct option_def *def)
+{
+	static const char *const names[] = { "count", "summary", "in-flight", "wait",   "top",
+					     "json",  "format",  "output",    "verbose" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(def->name, names[i]))
+			return true;
+	}
+	/* A report of another form is refused by its own name. */
+	return def->offset == offsetof(struct options, targets) ||
+	       def->offset == offsetof(struct options, targets.all);
+}
+
 static int in_flight_check(const struct options *o, struct diag *d)
 {
 	enum report_format format = o->report.format;
-	const struct {
-		bool broken;
-		const char *sentence;
-	} rules[] = {
-		{ o->command,
-		  "looks at processes that are running: give -p, -n, -u, -g, -U or -a" },
-		{ o->duration_ns || o->interval_ns, "looks once and at once: leave -d and -i out" },
-		{ format != FORMAT_TRUSS && format != FORMAT_JSON,
-		  "has a form of its own, and --json: leave other forms and columns out" },
-		{ o->collector.stacks,
-		  "shows the kernel's stacks: leave --stacks and its files out" },
-		{ o->report.exemplars, "shows calls that go on: leave --exemplars out" },
-		{ o->output.only || o->collector.slower_than_ns,
-		  "shows any call: leave -t and --slower-than out" },
-	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rules) && o->in_flight; i++) {
-		if (rules[i].broken)
-			return diag_set(d, DIAG_USAGE, EINVAL, "--in-flight %s", rules[i].sentence);
+	if (!o->in_flight)
+		return 0;
+	if (o->command)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--in-flight looks at processes that are running: give -p, -n, -u, "
+				"-g, -U or -a");
+	if (format != FORMAT_TRUSS && format != FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--in-flight prints text, or JSON with --json, but no table");
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (o->given[i] && !in_flight_takes(&option_defs[i]))
+			return diag_set(d, DIAG_USAGE, EINVAL,
+					"--in-flight looks once and counts nothing: leave out --%s",
+					option_defs[i].name);
 	}
 	return 0;
 }
@@ -298,10 +308,10 @@ static const char *verb_lacks(const struct options *o)
 		const char *sentence;
 	} rules[] = {
 		{ verb & VERBS_OF_KEPT && keys & KEYS_NOT_KEPT,
-		  "--by: the daemon keeps neither threads, nor arguments, nor CPUs; bpftruss -c "
-		  "counts by these" },
+		  "--by: the daemon does not keep threads, arguments or CPUs; use bpftruss -c for "
+		  "these" },
 		{ verb == VERB_TOP && o->collector.stacks && o->report.format == FORMAT_JSON,
-		  "frames have no stacks as JSON: top --once --stacks reports as -c does" },
+		  "top --json has no stacks: use top --once --stacks, or -c --json --stacks" },
 		{ verb == VERB_HISTORY && keys & GROUP_PID,
 		  "--by: the history knows processes by name, user and unit, not by pid; see "
 		  "bpftruss snapshot" },
@@ -309,14 +319,14 @@ static const char *verb_lacks(const struct options *o)
 		  "the history has no call stacks; see bpftruss snapshot --stacks" },
 		{ verb == VERB_HISTORY && (is_chart || o->report.format == FORMAT_CHART) &&
 			  o->step && strcmp(o->step, "all") != 0,
-		  "a chart is of the whole span: --chart goes without --step" },
+		  "a chart shows the whole span: leave out --step" },
 		{ verb == VERB_COMPARE && o->report.format == FORMAT_CSV && o->report.errors,
-		  "compare has errors of each row beside its calls: --csv goes without --errors" },
+		  "compare --csv lists the errors of each row anyway: leave out --errors" },
 		{ verb == VERB_SNAPSHOT && o->since && (o->from || o->to),
-		  "since when? give --since, or --from and --to, not both" },
+		  "give either --since, or --from and --to" },
 		{ verb == VERB_SNAPSHOT && (o->since || o->from || o->to) &&
 			  (o->interval_ns || o->duration_ns),
-		  "-i and -d are about what comes, --since, --from and --to about what was: give "
+		  "-i and -d report what comes next, --since, --from and --to what has been: give "
 		  "one or the other" },
 		{ verb == VERB_SNAPSHOT && o->count_limit && !o->interval_ns,
 		  "-N counts intervals: give -i TIME, too" },
@@ -339,8 +349,8 @@ int options_complete(struct options *o, struct diag *d)
 
 	if (o->targets.all && (o->targets.nr_pids || o->targets.nr_selectors))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-a is all processes: give it, or some of -p, -n, -u, -g and -U, "
-				"not both");
+				"-a is all processes: give either -a, or some of -p, -n, -u, -g "
+				"and -U");
 	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
 		o->targets.all = true;
 	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;

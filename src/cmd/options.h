@@ -58,8 +58,9 @@ struct verb {
 	const char *usage, *about, *examples;
 };
 
-extern const struct verb count_verb, calls_verb, top_verb, top_report_verb, doctor_verb, daemon_verb,
-	snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb, report_verb;
+extern const struct verb count_verb, calls_verb, top_verb, top_report_verb, doctor_verb,
+	daemon_verb, snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb,
+	report_verb;
 
 /* Files that are written besides the report. */
 enum side_file {
@@ -236,9 +237,9 @@ struct option_def {
 	const char *section; /* of configuration files; NULL: none has it */
 	bool asked;          /* a daemon is asked for it when it writes the report */
 	bool reloads;        /* a running daemon obeys it when it reads its files anew */
-	const char *arg;     /* in --help; NULL: as its kind has it; "": none; "[=…": may be left out */
-	size_t also;         /* offset of a bool that becomes true, too; 0: none */
-	const char *range;   /* of an amount from low to high, in words; NULL: its kind's */
+	const char *arg; /* in --help; NULL: as its kind has it; "": none; "[=…": may be left out */
+	size_t also;     /* offset of a bool that becomes true, too; 0: none */
+	const char *range; /* of an amount from low to high, in words; NULL: its kind's */
 	uint64_t low, high;
 	unsigned int value;
 	const char *const *words;

@@ -144,8 +144,12 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 {
 	const unsigned int keys = o->report.table.keys;
 	const enum call_split split = group_split(keys);
+	const char *missing = group_key_for(keys & (GROUPS_OF_THREADS | GROUP_SPLITS));
 	bool has_threads = false, has_split = false;
 
+	/* Rows by folder are split by path. */
+	if (keys & GROUP_DIR)
+		missing = row_split_names[SPLIT_PATH];
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		has_threads |= snapshot->rows[i]->tid != 0;
 		has_split |= snapshot->rows[i]->split == split;
@@ -156,9 +160,8 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 	if (snapshot->nr_rows &&
 	    ((keys & GROUPS_OF_THREADS && !has_threads) || (split && !has_split)))
 		return diag_set(d, DIAG_FAILED, ENODATA,
-				"this snapshot is not split by %s: take one with --by %s",
-				group_key_for(keys & (GROUPS_OF_THREADS | GROUP_SPLITS)),
-				group_key_for(keys & (GROUPS_OF_THREADS | GROUP_SPLITS)));
+				"this snapshot is not split by %s: take one with --by %s", missing,
+				missing);
 	return 0;
 }
 
@@ -174,8 +177,10 @@ int output_begin(struct output *output, const struct options *o)
 {
 	struct stat st;
 
-	if (!o->output.path || output->begun || fstat(fileno(output->stream), &st) ||
-	    !S_ISREG(st.st_mode))
+	if (!o->output.path || output->emptied)
+		return 0;
+	output->emptied = true;
+	if (fstat(fileno(output->stream), &st) || !S_ISREG(st.st_mode))
 		return 0;
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }

@@ -63,6 +63,7 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 
 struct output {
 	FILE *stream;   /* owned unless stdout or stderr */
+	bool emptied;   /* what the file had before is gone */
 	bool begun;     /* a report has been written */
 	bool is_series; /* reports of several spans: tables say of which */
 };

@@ -105,15 +105,16 @@ int session_attach(const struct session *session, struct diag *d)
 }
 
 /* Says how many are counted, now that they are. */
-static void tell_targets(const struct collector *collector, bool by_selectors)
+static void tell_targets(const struct collector *collector, const struct options *o)
 {
+	const char *ends = o->verb->bit == VERB_CALLS ? "ends it" : "prints the report";
+	const bool by_selectors = o->collector.nr_selectors;
 	size_t processes = collector_targets(collector);
 	uint32_t threads = collector_live(collector);
 
 	if (!threads) {
-		fputs("bpftruss: counting nobody yet: no process matches; Ctrl-C prints the "
-		      "report\n",
-		      stderr);
+		fprintf(stderr, "bpftruss: counting nobody yet: no process matches; Ctrl-C %s\n",
+			ends);
 		return;
 	}
 	fputs("bpftruss: counting ", stderr);
@@ -122,7 +123,7 @@ static void tell_targets(const struct collector *collector, bool by_selectors)
 	if (collector_threads(collector))
 		fprintf(stderr, "%zu of %s ", collector_threads(collector),
 			processes == 1 ? "its" : "their");
-	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
+	fprintf(stderr, "%u thread%s now; Ctrl-C %s\n", threads, plural(threads), ends);
 }
 
 int session_begin(struct session *session, struct diag *d)
@@ -157,10 +158,17 @@ int session_begin(struct session *session, struct diag *d)
 		if (isatty(STDERR_FILENO))
 			fprintf(stderr, "bpftruss: counting %s, process %d%s\n", o->command[0],
 				command->pid, o->follow ? " and its children" : "");
-		return command_release(command, o->command[0], d);
+		return 0;
 	}
-	tell_targets(collector, o->collector.nr_selectors);
+	tell_targets(collector, o);
 	return 0;
+}
+
+int session_release(struct session *session, struct diag *d)
+{
+	const struct options *o = session->options;
+
+	return o->command ? command_release(&session->command, o->command[0], d) : 0;
 }
 
 int session_keep(struct session *session, struct snapshot *reading, struct diag *d)

@@ -52,9 +52,13 @@ void session_done(struct session *session);
 int session_attach(const struct session *session, struct diag *d);
 
 /*
- * Begins: counts the targets, or runs the command, and says so on stderr. 0 or -errno with d filled.
+ * Begins: counts the targets, or the command, which waits to be let go, and says so on stderr. 0 or -errno
+ * with d filled.
  */
 int session_begin(struct session *session, struct diag *d);
+
+/* Lets the command run. 0 or -errno with d filled. */
+int session_release(struct session *session, struct diag *d);
 
 /* Starts the clocks: intervals come at a steady pace. 0 ns: no duration, no intervals. */
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns);

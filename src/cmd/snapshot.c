@@ -28,7 +28,7 @@ static int since_parse(const char *since, uint64_t *ret_ns, struct diag *d)
 			"as 14:05, nor boot, nor a file",
 			since);
 	if (moment >= now)
-		return diag_set(d, DIAG_USAGE, EINVAL, "--since: %.200s is yet to come", since);
+		return diag_set(d, DIAG_USAGE, EINVAL, "--since: %.200s is in the future", since);
 	*ret_ns = (uint64_t)(now - moment);
 	return 0;
 }

@@ -29,6 +29,9 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode,
 		      struct wanted_ends *ends);
 
+/* The name of a unix socket, or else that of its peer; owned by the caller, NULL: neither is known. */
+char *unix_socket_text(uint32_t pid, uint64_t inode);
+
 /* Spells a struct sockaddr of so many bytes; owned by the caller, NULL: it makes no sense. */
 char *socket_address_text(const void *address, size_t size);
 

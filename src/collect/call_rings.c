@@ -5,8 +5,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "collect/collector_private.h"
+#include "base/clock.h"
+#include "collect/tables.h"
 #include "syscalls/names.h"
+#include "truss.skel.h"
 
 /* All rings together take about so much. */
 #define RINGS_BYTES ((size_t)64 << 20)
@@ -21,6 +23,8 @@ struct call_rings {
 	struct call_ring *rings; /* by CPU */
 	uint32_t count;
 	struct map_array *open_calls;
+	struct call_record *last; /* of threads that have ended since the last taking */
+	size_t nr_last;
 
 	/* Of the taking that is going on. */
 	call_taker *take;
@@ -39,8 +43,8 @@ static uint32_t possible_cpus(void)
 void call_rings_configure(struct truss_bpf *skel, const struct collector_options *options)
 {
 	const struct call_view *view = options->view;
-	struct bpf_map *const maps[] = { skel->maps.open_calls, skel->maps.call_plans,
-					 skel->maps.call_rings, skel->maps.call_totals };
+	struct bpf_map *const maps[] = { skel->maps.open_calls, skel->maps.call_rings,
+					 skel->maps.call_totals };
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps) && !view; i++)
 		bpf_map__set_autocreate(maps[i], false);
@@ -58,12 +62,13 @@ static uint32_t ring_bytes(uint32_t wanted, uint32_t cpus)
 {
 	uint32_t bytes = RING_BYTES_MIN;
 
-	while (bytes < (wanted ?: RING_BYTES_MAX) && (wanted || (size_t)bytes * 2 * cpus <= RINGS_BYTES))
+	while (bytes < (wanted ?: RING_BYTES_MAX) &&
+	       (wanted || (size_t)bytes * 2 * cpus <= RINGS_BYTES))
 		bytes *= 2;
 	return bytes;
 }
 
-static int plans_fill(const struct truss_bpf *skel, const struct plan_options *options)
+int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *options)
 {
 	struct call_plan plan;
 	uint32_t key;
@@ -74,7 +79,7 @@ static int plans_fill(const struct truss_bpf *skel, const struct plan_options *o
 			if (nr >= CALLS_INDEXED)
 				continue;
 			call_plan_fill(abi, nr, options, &plan);
-			if (!plan.nr_fetches && !plan.fd_arguments)
+			if (!plan.nr_fetches && !plan.fd_arguments && !plan.path_arguments)
 				continue;
 			key = (uint32_t)CALL_PLAN(abi, nr);
 			err = bpf_map__update_elem(skel->maps.call_plans, &key, sizeof(key), &plan,
@@ -129,7 +134,7 @@ int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct 
 	rings->count = cpus;
 	for (uint32_t i = 0; i < cpus; i++)
 		rings->rings[i].fd = -1;
-	err = plans_fill(skel, &view->plan);
+	err = call_plans_fill(skel, &view->plan);
 	for (uint32_t i = 0; i < cpus && !err; i++)
 		err = ring_new(rings, skel, i, ring_bytes(view->ring_bytes, cpus));
 	err = err ?: map_array_new(skel->maps.open_calls, &rings->open_calls);
@@ -148,6 +153,7 @@ void call_rings_free(struct call_rings *rings)
 		closep(&rings->rings[i].fd);
 	}
 	map_array_free(rings->open_calls);
+	free(rings->last);
 	free(rings->rings);
 	free(rings);
 }
@@ -165,7 +171,30 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 		if (got < 0 && got != -ECANCELED && !rings->err)
 			rings->err = got;
 	}
+	for (size_t i = 0; i < rings->nr_last && !rings->err; i++)
+		rings->err = take(context, &rings->last[i]);
+	rings->nr_last = 0;
 	return rings->err;
+}
+
+void call_rings_note_last(struct call_rings *rings, uint32_t index, const struct task_record *record)
+{
+	const struct open_call *open = call_rings_open_call(rings, index);
+
+	if (!open || !open->number ||
+	    !array_grow(&rings->last, rings->nr_last, sizeof(*rings->last)))
+		return;
+	rings->last[rings->nr_last++] = (struct call_record){
+		.size = sizeof(*rings->last),
+		.flags = CALL_NONE,
+		.nr = -1,
+		.record = index,
+		.pid = record->pid,
+		.tid = record->tid,
+		.number = open->number + 1,
+		.left_out = open->left_out,
+		.end_ns = clock_mono_ns(),
+	};
 }
 
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record)

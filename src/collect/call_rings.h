@@ -16,6 +16,9 @@ void call_rings_configure(struct truss_bpf *skel, const struct collector_options
 /* Once it is loaded, and before it is attached. 0 or -errno. */
 int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct call_rings **ret);
 
+/* Tells the programs what calls of each number have in memory. 0 or -errno. */
+int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *options);
+
 void call_rings_free(struct call_rings *rings);
 CLEANUP_OF(call_rings, call_rings_free)
 
@@ -24,3 +27,6 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 
 /* The open call of a record; NULL: there is none. */
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record);
+
+/* A thread has made its last call: who takes calls is told of its number. For want of memory it is not. */
+void call_rings_note_last(struct call_rings *rings, uint32_t index, const struct task_record *record);

@@ -321,13 +321,13 @@ static int inodes_add(struct inodes *inodes, uint32_t pid)
 	return 0;
 }
 
-/* Those of the targets; of a command we have mapped what it will map. */
-static int inodes_of(const struct process *targets, size_t nr_targets, struct inodes *ret)
+/* Those of the targets, and those of a command. */
+static int inodes_of(const struct running_code *running, struct inodes *ret)
 {
-	int err = inodes_add(ret, (uint32_t)getpid());
+	int err = running->is_mapped_here ? inodes_add(ret, (uint32_t)getpid()) : 0;
 
-	for (size_t i = 0; i < nr_targets && !err; i++)
-		err = inodes_add(ret, targets[i].pid);
+	for (size_t i = 0; i < running->nr_targets && !err; i++)
+		err = inodes_add(ret, running->targets[i].pid);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_first_u64);
 	return err;
@@ -370,15 +370,15 @@ static size_t learn_some(struct call_stacks *stacks, const struct inodes *only)
 }
 
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
-			      const struct process *targets, size_t nr_targets, bool hurried)
+			      const struct running_code *running)
 {
-	uint64_t until_ns = clock_mono_ns() + (hurried ? 0 : START_NS);
+	uint64_t until_ns = clock_mono_ns() + (running->hurried ? 0 : START_NS);
 	struct inodes inodes __cleanup(inodes_done) = { 0 };
-	int err = targets ? inodes_of(targets, nr_targets, &inodes) : 0;
+	int err = running->targets ? inodes_of(running, &inodes) : 0;
 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
 		err = list_mappings(stacks, mappings);
-		if (err || !learn_some(stacks, targets ? &inodes : NULL) ||
+		if (err || !learn_some(stacks, running->targets ? &inodes : NULL) ||
 		    clock_mono_ns() >= until_ns)
 			break;
 		code_files_wait(stacks->files, until_ns);

@@ -19,13 +19,17 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 void call_stacks_free(struct call_stacks *stacks);
 CLEANUP_OF(call_stacks, call_stacks_free)
 
-/*
- * Makes the tables of all files whose code is mapped by these targets, or, if that is NULL, by any process
- * now, and begins to make those of others; hurried: only begins.
- * 0 or -errno.
- */
+/* Whose code has its tables made before counting begins. */
+struct running_code {
+	const struct process *targets; /* NULL: all processes */
+	size_t nr_targets;
+	bool is_mapped_here; /* what this process has mapped, too, as it has what a command will */
+	bool hurried;        /* makes none before, only begins */
+};
+
+/* Makes these tables, and begins to make those of all others. 0 or -errno. */
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
-			      const struct process *targets, size_t nr_targets, bool hurried);
+			      const struct running_code *running);
 
 /*
  * After the events were consumed: goes on with making the tables that were asked for, puts stacks into

@@ -85,6 +85,7 @@ _Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && ERRAND_TABLE == 2 &&
 	       "");
 
 static enum errand_turn file_step(void *closure);
+static void file_publish(struct code_file *file, const struct elf_unwind *unwind);
 
 static uint32_t file_number(const struct code_file *file)
 {
@@ -108,7 +109,6 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 /* The kernel has only one: it is the same in all processes as in this one. */
 static int vdso_learn(struct code_files *files)
 {
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = file_at(files, FILE_VDSO);
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
 	struct code_mapping vdso = { 0 };
@@ -122,9 +122,12 @@ static int vdso_learn(struct code_files *files)
 	file->code.name = strdup("[vdso]");
 	if (!file->code.name)
 		return -ENOMEM;
-	if (file->code.fd >= 0 && !code_table_start(file->code.fd, NULL, &file->errand.child))
-		code_table_finish(&file->errand.child, &unwind);
-	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
+	if (file->code.fd < 0) {
+		file_publish(file, NULL);
+		return 0;
+	}
+	file->errand.kind = ERRAND_TABLE;
+	errands_add(files->errands, &file->errand);
 	return 0;
 }
 
@@ -288,7 +291,10 @@ static enum errand_turn table_end(struct code_file *file, int err, const struct 
 	bool may_pass = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
 			err == -ETIMEDOUT;
 
-	if (err == -EAGAIN || err == -ESTALE) {
+	/* The programs do not ask for that of the vdso. */
+	if (file_number(file) == FILE_VDSO)
+		file_publish(file, unwind);
+	else if (err == -EAGAIN || err == -ESTALE) {
 		file_close(file);
 		file_ask_again(file, pause_s(file));
 	} else if (may_pass && ++file->put_offs < MAX_PUT_OFFS) {
@@ -330,7 +336,9 @@ static enum errand_turn table_begin(struct code_file *file)
 		file->errand.kind = ERRAND_OPEN;
 		return ERRAND_AGAIN;
 	}
-	err = code_table_start(file->code.fd, &proof, &file->errand.child);
+	/* There is no other vdso than ours. */
+	err = code_table_start(file->code.fd, file_number(file) == FILE_VDSO ? NULL : &proof,
+			       &file->errand.child);
 	/* It stays open: its process may have ended when a child can be started. */
 	if (err == -EAGAIN || err == -ENOMEM)
 		return ERRAND_REFUSED;
@@ -390,8 +398,8 @@ void code_files_learn(struct code_files *files, const struct pending_event *mapp
 	file_ask(file, &place);
 }
 
-/* Our signals are blocked and taken by the event loop, to which this gives way. */
-static bool is_told_to_end(void)
+/* They are taken by the event loop, to which this gives way. */
+bool user_wants_end(void)
 {
 	sigset_t pending;
 
@@ -411,7 +419,7 @@ void code_files_wait(struct code_files *files, uint64_t until_ns)
 	struct errands *errands = files->errands;
 	struct pollfd all = { .fd = errands_fd(errands), .events = POLLIN };
 
-	while (clock_mono_ns() < until_ns && !is_told_to_end()) {
+	while (clock_mono_ns() < until_ns && !user_wants_end()) {
 		errands_run(errands);
 		if (code_files_are_learned(files))
 			return;

@@ -35,6 +35,9 @@ bool code_files_are_learned(const struct code_files *files);
 /* Waits until all are read, or some moment, or a signal tells us to end; the rest is read later. */
 void code_files_wait(struct code_files *files, uint64_t until_ns);
 
+/* Whether one of our signals, which are blocked, tells us to end. */
+bool user_wants_end(void);
+
 /* Returns the source by which their frames are named. */
 struct code_source code_files_source(struct code_files *files);
 

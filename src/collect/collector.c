@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
-#include "collect/features.h"
 
 /* Says what could not be done, if anything. */
 static int outcome(int err, const char *what, struct diag *d)
@@ -94,7 +93,7 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 		skel->maps.walks,        skel->maps.stack_events,  skel->maps.stacks_sent,
 		skel->maps.stack_index,  skel->maps.stack_entries, skel->maps.returned_stacks,
 	};
-	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
+	bool tables = options->stacks && !options->frame_pointers && c->kernel.has_unwinding;
 
 	bpf_program__set_autoload(skel->progs.list_code, tables);
 	bpf_program__set_autoload(skel->progs.identify_code, tables);
@@ -121,7 +120,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	uint64_t seed;
 
 	skel->rodata->no_task_pt_regs = features_hide_task_regs();
-	skel->rodata->lookups_can_fail = features_lookups_can_fail();
+	skel->rodata->lookups_can_fail = c->kernel.lookups_can_fail;
 	tables_size(&c->tables, skel, options);
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS)
 		skel->rodata->pidns_inum = (uint32_t)st.st_ino;
@@ -147,6 +146,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	bpf_program__set_flags(skel->progs.fault_in, BPF_F_SLEEPABLE);
 	bpf_program__set_autoload(skel->progs.list_calls, options->lists_calls);
 	call_rings_configure(skel, options);
+	arguments_configure(skel, options);
 	collector_configure_stacks(c, options);
 }
 
@@ -176,7 +176,7 @@ static int load_failed(int err, struct diag *d)
 				"--max-errnos");
 	return diag_set(d, DIAG_UNSUPPORTED, -err,
 			"the kernel refuses the BPF programs: %s; 'bpftruss doctor' tells what is "
-			"missing, -v shows the kernel's words",
+			"missing, -v shows the kernel's message",
 			strerror(-err));
 }
 
@@ -192,6 +192,8 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = truss_bpf__load(c->skel);
 	if (!err && options->calls)
 		err = mark_calls(c->skel->maps.chosen_calls, options->calls);
+	if (!err && options->split_by >= SPLIT_PATH)
+		err = arguments_new(c->skel, &c->arguments);
 	if (!err && options->view)
 		err = call_rings_new(c->skel, options->view, &c->rings);
 	err = err ?: truss_bpf__attach(c->skel);
@@ -243,6 +245,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 	if (!c->odd)
 		return diag_oom(d);
 	c->cgroups_are_absolute = cgroups_are_absolute();
+	features_of_kernel(&c->kernel);
 	err = collector_load(c, options, d);
 	if (err)
 		return err;
@@ -250,7 +253,6 @@ int collector_open(const struct collector_options *options, struct collector **r
 		fprintf(stderr, "bpftruss: tables take %.1f MiB in the kernel; at most %.1f MiB\n",
 			(double)c->tables.sizes.bytes / 0x1p20,
 			(double)tables_most_bytes(&c->tables) / 0x1p20);
-	c->has_runq = features_have_runq();
 	c->hurried = options->hurried;
 	c->by_pid_only = !options->nr_selectors;
 	c->by_thread = options->by_thread;
@@ -294,6 +296,7 @@ void collector_free(struct collector *c)
 	user_names_done(&c->users);
 	call_stacks_free(c->stacks);
 	call_rings_free(c->rings);
+	arguments_free(c->arguments);
 	free(c);
 }
 
@@ -417,13 +420,17 @@ int collector_complete_joins(struct collector *c)
 
 int collector_start(struct collector *c, struct diag *d)
 {
+	const struct running_code running = {
+		.targets = c->by_pid_only ? c->targets : NULL,
+		.nr_targets = c->nr_targets,
+		.is_mapped_here = c->has_command,
+		.hurried = c->hurried,
+	};
 	int err = 0;
 
 	/* After the targets were made, and before they are counted. */
 	if (c->stacks && c->skel->links.list_code)
-		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code,
-						c->by_pid_only ? c->targets : NULL, c->nr_targets,
-						c->hurried);
+		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, &running);
 	if (err)
 		return outcome(err, "make the unwind tables", d);
 	if (c->nr_threads)
@@ -466,7 +473,7 @@ bool collector_is_worn(const struct collector *c)
 
 bool collector_lacks_unwinding(const struct collector *c)
 {
-	return c->stacks && (c->skel->rodata->frame_pointers || !features_have_unwinding());
+	return c->stacks && (c->skel->rodata->frame_pointers || !c->kernel.has_unwinding);
 }
 
 void collector_tables(const struct collector *c, size_t *files, size_t *bytes)

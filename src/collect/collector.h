@@ -152,18 +152,21 @@ int collector_cost(const struct collector *collector, struct collector_cost *ret
 
 /*
  * Takes the calls that have ended so far: all that ended before horizon_ns (CLOCK_MONOTONIC), if that was
- * the time when this was called, and some that ended since. Those of one CPU come in order. Returns 0 or
- * what was returned by take.
+ * the time when this was called, and some that ended since. Those of one CPU come in order. And of each thread
+ * that has ended, and was reclaimed, a record that is CALL_NONE. Returns 0 or what was returned by take.
  */
 int collector_take_calls(struct collector *collector, uint64_t horizon_ns, call_taker *take,
 			 void *context);
+
+/* The same of all that is left once the collector has stopped, and CALL_NONE of all other threads. */
+int collector_take_last_calls(struct collector *collector, call_taker *take, void *context);
 
 /*
  * Tells of each call that began before started_ns (CLOCK_MONOTONIC) and has not ended: its end is now, and
  * it has not returned.
  */
-int collector_take_sleepers(const struct collector *collector, uint64_t started_ns, call_taker *take,
-			    void *context);
+int collector_take_sleepers(const struct collector *collector, uint64_t started_ns,
+			    call_taker *take, void *context);
 
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);

@@ -5,9 +5,11 @@
 #include "bpftruss/call_abi.h"
 #include "truss.skel.h"
 
+#include "collect/arguments.h"
 #include "collect/call_rings.h"
 #include "collect/call_stacks.h"
 #include "collect/cgroups.h"
+#include "collect/features.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
 #include "collect/tables.h"
@@ -38,14 +40,16 @@ struct target_thread {
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
-	struct tables tables;       /* written by user space only after their task has ended */
-	struct call_stacks *stacks; /* NULL without --stacks */
-	struct call_rings *rings;   /* NULL unless single calls are shown */
-	struct builder *ended;      /* totals of tasks whose records were given back */
-	struct idle *idle;          /* those of tasks that sleep; NULL: rows are by thread */
+	struct tables tables;        /* written by user space only after their task has ended */
+	struct call_stacks *stacks;  /* NULL without --stacks */
+	struct call_rings *rings;    /* NULL unless single calls are shown */
+	struct arguments *arguments; /* NULL unless rows are split by path or file */
+	struct builder *ended;       /* totals of tasks whose records were given back */
+	struct idle *idle;           /* those of tasks that sleep; NULL: rows are by thread */
 
 	struct process *targets;
 	size_t nr_targets;
+	bool has_command;              /* one of them is to execute a program */
 	struct target_thread *threads; /* of processes of which only these are wanted */
 	size_t nr_threads;
 
@@ -53,7 +57,7 @@ struct collector {
 	size_t nr_ended_records;
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
-	bool has_runq;
+	struct kernel_features kernel;
 	bool hurried; /* see struct collector_options */
 	bool by_thread;
 	bool by_pid_only; /* no target is chosen by what it is */

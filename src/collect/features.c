@@ -106,9 +106,8 @@ static void check_btf(struct finding *f)
  * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
  * kernel tells which helpers it has.
  */
-static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
+static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, const char *wanted)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	int id = btf ? btf__find_by_name_kind(btf, type, kind) : 0;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
 	bool found = false;
@@ -120,6 +119,14 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 
 		found = name && !strcmp(name, wanted);
 	}
+	return found;
+}
+
+static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf_has(btf, kind, type, wanted);
+
 	btf__free(btf);
 	return found;
 }
@@ -137,7 +144,7 @@ static void check_task_storage(struct finding *f)
 	/* Else an unknown type of map, or a helper that is not for such programs. */
 	if (err != -EINVAL && err != -EACCES) {
 		feature_set(f, FINDING_PROBLEM, "cannot be probed: %s", strerror(-err));
-		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
+		feature_remedy(f, "-v shows the kernel's message; a security module or a limit may "
 				  "forbid bpf(2)");
 		return;
 	}
@@ -156,7 +163,7 @@ static void check_attach(struct finding *f)
 		return;
 	}
 	feature_set(f, FINDING_PROBLEM, "refused: %s", strerror(-err));
-	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
+	feature_remedy(f, "-v shows the kernel's message; a security module may forbid bpf(2)");
 }
 
 bool features_let_calls_sleep(void)
@@ -174,21 +181,30 @@ bool features_let_calls_sleep(void)
 	return !err;
 }
 
-bool features_have_runq(void)
-{
-	return !getenv("BPFTRUSS_NO_RUN_DELAY") &&
-	       kernel_has(BTF_KIND_STRUCT, "sched_info", "run_delay");
-}
+/* Our tables only know how code of x86-64 saves its registers. */
+#if defined(__x86_64__)
+#define MACHINE_HAS_TABLES true
+#else
+#define MACHINE_HAS_TABLES false
+#endif
 
-bool features_lookups_can_fail(void)
+void features_of_kernel(struct kernel_features *ret)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool can_fail =
-		btf && btf__find_by_name_kind(btf, "bpf_task_storage_busy", BTF_KIND_VAR) > 0 &&
-		btf__find_by_name_kind(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC) < 0;
 
+	*ret = (struct kernel_features){
+		.has_runq = !getenv("BPFTRUSS_NO_RUN_DELAY") &&
+			    btf_has(btf, BTF_KIND_STRUCT, "sched_info", "run_delay"),
+		.has_unwinding = MACHINE_HAS_TABLES &&
+				 btf_has(btf, BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
+				 btf_has(btf, BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop"),
+		.lookups_can_fail =
+			btf &&
+			btf__find_by_name_kind(btf, "bpf_task_storage_busy", BTF_KIND_VAR) > 0 &&
+			btf__find_by_name_kind(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC) <
+				0,
+	};
 	btf__free(btf);
-	return can_fail;
 }
 
 /* Fills in what is optional. */
@@ -202,7 +218,10 @@ static void feature_tell(struct finding *f, bool is_there, const char *there, co
 
 static void check_runq(struct finding *f)
 {
-	feature_tell(f, features_have_runq(), "sched_info.run_delay", "no sched_info.run_delay",
+	struct kernel_features kernel;
+
+	features_of_kernel(&kernel);
+	feature_tell(f, kernel.has_runq, "sched_info.run_delay", "no sched_info.run_delay",
 		     "run-queue and sleep time are shown as unknown; they need a kernel with "
 		     "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
 }
@@ -234,24 +253,13 @@ static void check_in_flight(struct finding *f)
 #endif
 }
 
-/* Our tables only know how code of x86-64 saves its registers. */
-#if defined(__x86_64__)
-#define MACHINE_HAS_TABLES true
-#else
-#define MACHINE_HAS_TABLES false
-#endif
-
-bool features_have_unwinding(void)
-{
-	return MACHINE_HAS_TABLES &&
-	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
-	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop");
-}
-
 static void check_unwinding(struct finding *f)
 {
+	struct kernel_features kernel;
+
+	features_of_kernel(&kernel);
 	feature_tell(
-		f, features_have_unwinding(), "bpf_find_vma, bpf_loop",
+		f, kernel.has_unwinding, "bpf_find_vma, bpf_loop",
 		MACHINE_HAS_TABLES ? "no bpf_find_vma or no bpf_loop" : "not by tables",
 		MACHINE_HAS_TABLES
 			? "--stacks can follow frame pointers only, so most stacks are short "

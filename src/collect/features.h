@@ -18,23 +18,26 @@ int features_require(struct diag *d);
 /* Whether programs on system calls may sleep, and so bring in what is not in memory (since 7.2). */
 bool features_let_calls_sleep(void);
 
-/* Whether a program may find no task storage only since somebody changes some (before 6.2). */
-bool features_lookups_can_fail(void);
+struct kernel_features {
+	/*
+	 * It accounts run-queue time (sched_info.run_delay), unless the environment variable
+	 * BPFTRUSS_NO_RUN_DELAY is set.
+	 */
+	bool has_runq;
+	/* Its programs can unwind by tables, as on x86-64; else by frame pointers only. */
+	bool has_unwinding;
+	/* A program may find no task storage only since somebody changes some (before 6.2). */
+	bool lookups_can_fail;
+};
 
-/*
- * Whether the kernel accounts run-queue time (sched_info.run_delay). The environment variable
- * BPFTRUSS_NO_RUN_DELAY makes it false.
- */
-bool features_have_runq(void);
+/* Reads all of the kernel's types, once: that takes 20 ms. */
+void features_of_kernel(struct kernel_features *ret);
 
 /*
  * Whether the environment variable BPFTRUSS_NO_TASK_REGS asks for programs that look for a task's
  * saved registers on its kernel stack, as they do where they cannot ask for them (before 5.15).
  */
 bool features_hide_task_regs(void);
-
-/* Whether its programs can unwind by tables, as on x86-64; else by frame pointers only. */
-bool features_have_unwinding(void);
 
 /* Turns libbpf's own messages off, or on to stderr. */
 void features_silence_libbpf(bool silent);

@@ -82,23 +82,6 @@ static char *kernel_stack_read(int process, const char *path)
 	return text;
 }
 
-/* Finds the file whose code made the call. */
-static void flight_find_code(struct flight *flight, int process)
-{
-	FILE *maps __cleanup(fclosep) = flight->thread.ip ? process_file(process, "maps") : NULL;
-	struct code_mapping mapping;
-	struct code_mapping_name name;
-
-	while (maps && process_maps_next(maps, &mapping, &name)) {
-		if (flight->thread.ip < mapping.start || flight->thread.ip >= mapping.end)
-			continue;
-		flight->offset = flight->thread.ip - mapping.start + mapping.offset;
-		if (*name.text)
-			flight->module = strdup(name.text);
-		return;
-	}
-}
-
 /* Whether the thread is in the call that was listed: in one with these arguments, and this stack. */
 static bool flight_still_there(const struct flight *flight, int process, const char *path)
 {
@@ -147,7 +130,6 @@ static void flight_look(struct flight *flight, struct wanted_ends *ends)
 	small_file_read(process, path, flight->wchan, sizeof(flight->wchan));
 	if (!strcmp(flight->wchan, "0"))
 		flight->wchan[0] = 0;
-	flight_find_code(flight, process);
 	call_facts_add(flight, process, ends);
 	snprintf(path, sizeof(path), "task/%u/syscall", thread->tid);
 	flight->moved = !flight_still_there(flight, process, path);

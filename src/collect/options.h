@@ -37,6 +37,7 @@ struct collector_options {
 	size_t keep_bytes;    /* of memory for what has ended; 0: the default */
 	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */
 	enum call_split split_by;        /* their rows are split by it, too */
+	uint32_t max_paths;              /* or files, if it is by these; 0: the default */
 	uint64_t slower_than_ns;         /* calls that took less time are not counted */
 	bool stacks;                     /* rows have the user stacks of their calls */
 	bool frame_pointers;             /* only by frame pointers, as on kernels before 5.17 */

@@ -242,6 +242,10 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 	row.abi = record->abi;
 	row.nr = record->nr;
 	row.in_flight = 1;
+	if (record->flags & RECORD_CALL_OPEN && c->arguments && record->split) {
+		row.split = (enum call_split)c->skel->rodata->split_by;
+		row.split_value = record->split;
+	}
 	if (record->flags & RECORD_CALL_OPEN) {
 		row.oldest_start_ns = record->enter_ns;
 		/* The call may be younger than now_ns. Its run-queue time is told only once it ends. */
@@ -339,30 +343,36 @@ static struct process record_process(const struct task_record *record, uint64_t 
 static bool slot_takes_open(const struct collector *c, const struct call_slot *slot,
 			    const struct task_record *record)
 {
+	/* A path that could not be read yet is read when the call ends. */
+	const bool is_unknown = c->arguments && record->split == ARGUMENT_UNKNOWN;
 	uint64_t split;
 
 	if (record->state != RECORD_LIVE || !record_in_call(record) || slot->nr != record->nr ||
 	    slot->abi != record->abi)
 		return false;
-	return !slot_split(c, slot, &split) || split == record->split;
+	return is_unknown || !slot_split(c, slot, &split) || split == record->split;
 }
 
 /* The rows that an open call may be added to: that of its own value of a split, or of none. */
 struct open_rows {
-	struct row rows[2];
+	struct row *rows;
 	size_t count;
 };
 
-static void open_rows_done(struct open_rows *open)
+static void open_rows_empty(struct open_rows *open)
 {
 	while (open->count)
 		row_done(&open->rows[--open->count]);
+	free(open->rows);
+	open->rows = NULL;
 }
 
 static int row_keep(struct open_rows *open, struct row *row, struct reading *reading)
 {
-	if (!open || open->count == ARRAY_SIZE(open->rows))
+	if (!open)
 		return builder_move_row(reading->builder, row);
+	if (!array_grow(&open->rows, open->count, sizeof(*open->rows)))
+		return -ENOMEM;
 	open->rows[open->count++] = *row;
 	row_init(row);
 	return 0;
@@ -412,12 +422,12 @@ static int record_read_open(const struct collector *c, uint32_t index, struct ta
 			    struct reading *reading)
 {
 	const struct task_record *record = record_at(c, index);
-	struct open_rows rows __cleanup(open_rows_done) = { .count = 0 };
+	struct open_rows rows __cleanup(open_rows_empty) = { .count = 0 };
 	bool flies = false;
 	int err = record ? 0 : -ENOMEM;
 
 	for (int i = 0; i < OPEN_TRIES && !flies && !err; i++) {
-		open_rows_done(&rows);
+		open_rows_empty(&rows);
 		record_copy(record, copy);
 		if (copy->state != RECORD_LIVE || !record_in_call(copy))
 			return 0;

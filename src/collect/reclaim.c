@@ -193,6 +193,8 @@ static int record_reclaim(struct collector *c, uint32_t index)
 		return -ENOMEM;
 	c->is_broken = false;
 	share = record->own_share;
+	if (c->rings)
+		call_rings_note_last(c->rings, index, record);
 	slots_free(c, index, record->first_slot);
 	memset(record, 0, sizeof(*record));
 	give_back(c, POOL_RECORDS, share, index);

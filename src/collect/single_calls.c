@@ -9,6 +9,17 @@ int collector_take_calls(struct collector *c, uint64_t horizon_ns, call_taker *t
 	return call_rings_take(c->rings, horizon_ns, take, context);
 }
 
+int collector_take_last_calls(struct collector *c, call_taker *take, void *context)
+{
+	for (uint32_t i = 1; i < records_used(c); i++) {
+		const struct task_record *record = record_at(c, i);
+
+		if (record && record_state(record) != RECORD_FREE)
+			call_rings_note_last(c->rings, i, record);
+	}
+	return collector_take_calls(c, UINT64_MAX, take, context);
+}
+
 /* Room for an open call and what was read of it. */
 struct sleeper {
 	struct call_record call;
@@ -64,7 +75,8 @@ int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call
 int collector_call_totals(const struct collector *c, struct call_totals *ret)
 {
 	*ret = (struct call_totals){ 0 };
-	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret, sizeof(*ret) / sizeof(ret->sent));
+	return map_add_cpus(c->skel->maps.call_totals, 0, (uint64_t *)ret,
+			    sizeof(*ret) / sizeof(ret->sent));
 }
 
 const struct stack_table *collector_stacks(const struct collector *c)

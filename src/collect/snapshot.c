@@ -66,7 +66,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	snapshot->end_ns = c->stop_ns ? c->stop_real_ns : clock_real_ns();
 	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
 	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
-	snapshot->has_runq = c->has_runq;
+	snapshot->has_runq = c->kernel.has_runq;
 	snapshot->slower_than_ns = c->skel->rodata->slower_than_ns;
 	snapshot->user_includes_calls = c->skel->rodata->some_calls;
 	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
@@ -155,10 +155,15 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 	/* After the rows: a loss that they show is counted. */
 	err = err ?: snapshot_read_losses(c, &snapshot->losses);
 	err = err ?: snapshot_name_ids(c, snapshot);
+	if (!err && c->arguments)
+		err = arguments_read(c->arguments, c->skel, &snapshot->arguments);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));
-	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
+	if (c->stacks) {
+		snapshot->stacks = call_stacks_table(c->stacks);
+		names_were_read(call_stacks_names(c->stacks));
+	}
 	/* A target may have changed its name since it was chosen; a command always has. */
 	for (size_t i = 0; i < snapshot->nr_targets; i++) {
 		for (size_t j = 0; j < snapshot->nr_processes; j++) {

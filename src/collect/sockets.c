@@ -168,6 +168,19 @@ static bool unix_find(int diag, uint32_t inode, struct unix_socket *ret)
 	return true;
 }
 
+char *unix_socket_text(uint32_t pid, uint64_t inode)
+{
+	int process __cleanup(closep) = process_open(pid);
+	int diag __cleanup(closep) = process < 0 ? -1 : diag_open(process);
+	struct unix_socket own, peer = { NULL, 0 };
+
+	if (diag < 0 || !unix_find(diag, (uint32_t)inode, &own))
+		return NULL;
+	if (!own.name && own.peer && !unix_find(diag, own.peer, &peer))
+		return NULL;
+	return own.name ?: peer.name;
+}
+
 static void add_unix(struct flight *flight, int process, uint32_t inode, struct wanted_ends *ends)
 {
 	int diag __cleanup(closep) = diag_open(process);

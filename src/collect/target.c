@@ -205,6 +205,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		ref.flags |= TASK_FOLLOW;
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
+	c->has_command |= options->await_exec;
 	err = object_mark(c, pidfd, &ref);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);

@@ -44,7 +44,7 @@ static int name_clear(const struct sockaddr_un *address, struct diag *d)
 		return 0;
 	if (!S_ISSOCK(found.st_mode))
 		return diag_set(d, DIAG_FAILED, EEXIST,
-				"%s exists and is no socket: remove it or choose another path",
+				"%s exists and is not a socket: remove it or choose another path",
 				path);
 	/* A socket counts as alive unless the error plainly says that nobody listens. */
 	if (fd < 0 || !connect(fd, (const struct sockaddr *)address, sizeof(*address)) ||
@@ -272,7 +272,7 @@ static int tcp_parse(const char *text, union tcp_address *ret, struct diag *d)
 
 	if (port < 0)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"%.100s is no ADDRESS:PORT or [ADDRESS]:PORT: give one like "
+				"%.100s is not ADDRESS:PORT or [ADDRESS]:PORT: give one like "
 				"127.0.0.1:9101",
 				text);
 	if (!is_loopback(ret))

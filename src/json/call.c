@@ -101,15 +101,17 @@ static void put_string(struct value_writer *to, const void *bytes, size_t size, 
 	writer->is_cut |= is_cut;
 }
 
-static void put_fd(struct value_writer *to, int fd, const char *word, const char *name)
+static void put_fd(struct value_writer *to, int fd, const char *word, struct fd_text name)
 {
 	struct call_writer *writer = writer_of(to);
 
 	put_number(to, fd);
 	if (writer->is_outermost && word)
 		json_put_word(writer->to, "text", word);
-	if (writer->is_outermost && name)
-		json_put_text(writer->to, "is", name);
+	if (writer->is_outermost && name.text)
+		json_put_text(writer->to, "is", name.text);
+	if (writer->is_outermost && name.text && name.is_late)
+		json_put_word(writer->to, "found", "after");
 }
 
 static void put_address(struct value_writer *to, uint64_t address, enum address_state state)
@@ -190,8 +192,8 @@ static void put_result(struct json_writer *to, struct call_decoder *decoder,
 	char label[ERRNO_LABEL_MAX];
 
 	json_put_number_if(to, "result", result.has_returned, (uint64_t)result.value);
-	if (result.fd_name)
-		json_put_text(to, "result_is", result.fd_name);
+	if (result.fd_name.text)
+		json_put_text(to, "result_is", result.fd_name.text);
 	if (result.err) {
 		errno_label(result.err, label, sizeof(label));
 		json_put_word(to, "errno", label);

@@ -2,6 +2,7 @@
 /* Writes what threads are doing as a JSON object: bpftruss-json(5). */
 #include "json/documents.h"
 #include "json/json.h"
+#include "json/stack.h"
 #include "syscalls/names.h"
 
 static const char *const states[NR_LISTED_STATE] = {
@@ -39,6 +40,13 @@ static void put_call(struct json_writer *to, const struct flight *flight)
 	for (const char *line = flight->kernel; line && *line; line += strcspn(line, "\n") + 1)
 		json_put_bytes(to, NULL, line, strcspn(line, "\n"));
 	json_put_end(to);
+	if (flight->stack) {
+		json_put_object(to, "user_stack");
+		json_put_stack(to, flight->stack);
+		json_put_end(to);
+	} else {
+		json_put_null(to, "user_stack");
+	}
 	json_put_text(to, "caller", flight->module);
 	json_put_number_if(to, "caller_offset", flight->module, flight->offset);
 }
@@ -71,6 +79,7 @@ int report_in_flight_json(const struct in_flight *list, FILE *out)
 	json_put_time(&to, "time", list->real_ns);
 	json_put_number(&to, "threads", list->threads);
 	json_put_number(&to, "kinds", list->count);
+	json_put_number(&to, "stacks_left_out", list->stacks_left_out);
 	json_put_list(&to, "in_flight");
 	for (size_t i = 0; i < list->shown; i++)
 		put_flight(&to, &list->items[i]);

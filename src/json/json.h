@@ -170,3 +170,12 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 /* The threads of a snapshot, as the list threads, if there are any. */
 void json_put_threads(struct json_writer *to, const struct snapshot *snapshot);
 void json_get_threads(const struct json_place *whole, struct snapshot *snapshot);
+
+/* The path or file that a row is split by, and if there is none, why. */
+void json_put_argument(struct json_writer *to, const struct snapshot *snapshot,
+		       const struct row *row);
+void json_get_argument(const struct json_place *at, const struct argument_texts *texts,
+		       struct row *row);
+
+/* All paths and files that rows of a snapshot have; *ret stays as it is if there can be none. */
+void json_get_arguments(const struct json_place *whole, struct argument_texts **ret);

@@ -12,6 +12,7 @@
 
 #include "json/exemplars.h"
 #include "json/json.h"
+#include "json/stack.h"
 #include "model/builder.h"
 #include "model/label.h"
 #include "model/match.h"
@@ -101,26 +102,8 @@ static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct stack_sample *sample, bool remainder)
 {
-	char end[VIEW_END_WORD_MAX];
-
 	json_put_object(to, NULL);
-	json_put_list(to, "frames");
-	for (size_t i = 0; i < sample->view.nr_frames; i++) {
-		const struct stack_frame *frame = &sample->view.frames[i];
-
-		json_put_object(to, NULL);
-		json_put_text(to, "module", frame->module);
-		json_put_text(to, "symbol", frame->symbol);
-		json_put_number(to, "offset", frame->offset);
-		json_put_bool(to, "inlined", frame->inlined);
-		/* A file may be called [kernel], too. */
-		if (frame->kernel)
-			json_put_bool(to, "kernel", true);
-		json_put_end(to);
-	}
-	json_put_end(to);
-	view_end_word(sample->view.end, end);
-	json_put_word(to, "end", end);
+	json_put_stack(to, &sample->view);
 	json_put_number(to, "calls", sample->count.calls);
 	json_put_number(to, "errors", sample->count.errors);
 	put_times(to, snapshot, row, &sample->count);
@@ -161,10 +144,13 @@ static void put_rest(struct json_writer *to, const struct snapshot *snapshot, co
 }
 
 /* arg0 is there in any case. */
-static void put_split(struct json_writer *to, const struct row *row)
+static void put_split(struct json_writer *to, const struct snapshot *snapshot,
+		      const struct row *row)
 {
 	json_put_number_if(to, "arg0", row->split == SPLIT_ARG0, row->split_value);
-	if (row->split > SPLIT_ARG0)
+	if (row->split >= SPLIT_PATH)
+		json_put_argument(to, snapshot, row);
+	else if (row->split > SPLIT_ARG0)
 		json_put_number(to, row_split_names[row->split], row->split_value);
 }
 
@@ -194,7 +180,7 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 	put_user(to, snapshot, process);
 	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
 	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
-	put_split(to, row);
+	put_split(to, snapshot, row);
 	json_put_object(to, "errnos");
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
@@ -495,15 +481,21 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 	}
 }
 
-static void read_split(const struct json_place *at, struct row *row)
+static void read_split(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	for (enum call_split split = SPLIT_ARG0; split < NR_CALL_SPLIT; split++) {
 		const json_t *value = json_object_get(at->object, row_split_names[split]);
 
-		if (!value || json_is_null(value))
+		if (!value || (json_is_null(value) && split < SPLIT_PATH))
 			continue;
+		if (row->split >= SPLIT_PATH)
+			json_refuse(at, "a row has a path and a file");
 		row->split = split;
-		row->split_value = json_get_number(at, row_split_names[split], JSON_ANY_BITS, 0);
+		if (split >= SPLIT_PATH)
+			json_get_argument(at, reader->snapshot->arguments, row);
+		else
+			row->split_value =
+				json_get_number(at, row_split_names[split], JSON_ANY_BITS, 0);
 	}
 }
 
@@ -532,7 +524,7 @@ static void read_identity(const struct reader *reader, const struct json_place *
 	}
 	row->nr = (int64_t)json_get_number(at, "nr", JSON_OR_NULL | JSON_ANY_BITS,
 					   (uint64_t)ROW_NR_OTHER);
-	read_split(at, row);
+	read_split(reader, at, row);
 	if (row->nr != ROW_NR_OTHER && row->nr != (int32_t)row->nr)
 		json_refuse(at, "nr is not the number of a call");
 }
@@ -636,7 +628,8 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		json_check(&at, builder_move_row(reader->builder, &row));
 	}
 	json_check(whole, builder_finish(reader->builder, reader->snapshot));
-	if (reader->snapshot->nr_rows != json_array_size(list))
+	/* Files of one name are one here, as in every report. */
+	if (reader->snapshot->nr_rows != json_array_size(list) && !reader->snapshot->arguments)
 		json_refuse(whole, "rows has one twice");
 }
 
@@ -654,6 +647,7 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	read_head(snapshot, at);
 	read_processes(&reader, at);
 	json_get_threads(at, snapshot);
+	json_get_arguments(at, &snapshot->arguments);
 	read_rows(&reader, at);
 	/* A loss that this version does not know still makes a report inexact. */
 	if (json_get_bool(at, "exact", 0) != snapshot_is_exact(snapshot))

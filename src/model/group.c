@@ -83,6 +83,27 @@ static int compare_split(const struct group_member *a, const struct group_member
 		       ?: compare_u64(a->row->split_value, b->row->split_value);
 }
 
+/* Those that are not known come last. */
+static int compare_argument(const struct group_member *a, const struct group_member *b)
+{
+	if (a->argument && b->argument)
+		return strcmp(a->argument, b->argument);
+	return (a->argument == NULL) - (b->argument == NULL)
+		       ?: (int)a->argument_key - (int)b->argument_key;
+}
+
+static int compare_folder(const struct group_member *a, const struct group_member *b)
+{
+	size_t length_a, length_b;
+
+	if (!a->argument || !b->argument)
+		return compare_argument(a, b);
+	length_a = path_folder_length(a->argument);
+	length_b = path_folder_length(b->argument);
+	return memcmp(a->argument, b->argument, min_u64(length_a, length_b))
+		       ?: compare_u64(length_a, length_b);
+}
+
 typedef int member_compare(const struct group_member *a, const struct group_member *b);
 
 #define SPLIT_KEY(name, split, more)                                                  \
@@ -113,6 +134,9 @@ static const struct {
 	SPLIT_KEY("arg3", SPLIT_ARG0 + 3, GROUP_SYSCALL),
 	SPLIT_KEY("arg4", SPLIT_ARG0 + 4, GROUP_SYSCALL),
 	SPLIT_KEY("arg5", SPLIT_ARG5, GROUP_SYSCALL),
+	{ "dir", GROUP_DIR, GROUP_DIR, compare_folder, compare_folder },
+	{ "path", GROUP_PATH, GROUP_PATH, compare_argument, compare_argument },
+	{ "file", GROUP_FILE, GROUP_FILE, compare_argument, compare_argument },
 };
 
 const char *group_key_name(size_t index)
@@ -132,7 +156,7 @@ const char *group_key_for(unsigned int keys)
 static int unknown_key_error(const char *option, const char *key, struct diag *d)
 {
 	struct nearest near = nearest_to(key);
-	char names[128] = "";
+	char names[160] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
@@ -153,11 +177,8 @@ static unsigned int keys_of_word(const char *word)
 	/* What other tools call them. */
 	static const struct {
 		const char *word, *name;
-	} aliases[] = { { "process", "pid" },
-			{ "command", "comm" },
-			{ "name", "comm" },
-			{ "call", "syscall" },
-			{ "service", "unit" } };
+	} aliases[] = { { "process", "pid" },  { "command", "comm" }, { "name", "comm" },
+			{ "call", "syscall" }, { "service", "unit" }, { "directory", "dir" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
 		if (!strcmp(word, aliases[i].word))
@@ -184,10 +205,12 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 			return unknown_key_error(option, word, d);
 		keys |= of_word;
 	}
-	splits = keys & GROUP_SPLITS;
+	/* Rows by folder are split by path. */
+	splits = (keys & GROUP_DIR ? keys | GROUP_PATH : keys) & GROUP_SPLITS & ~GROUP_DIR;
 	if (splits & (splits - 1))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"%s: rows are split by one argument, or by cpu: give one of these",
+				"%s: rows are split by one argument, by path, file or cpu: give "
+				"one of these",
 				option);
 	*ret = keys;
 	return 0;
@@ -199,7 +222,7 @@ enum call_split group_split(unsigned int keys)
 		if (keys & GROUP_OF_SPLIT(split))
 			return split;
 	}
-	return SPLIT_NONE;
+	return keys & GROUP_DIR ? SPLIT_PATH : SPLIT_NONE;
 }
 
 static int compare_members(const void *x, const void *y, void *closure)
@@ -224,6 +247,8 @@ bool group_member_is_first(const struct group_members *members, size_t at)
 static void members_add(struct group_members *members, const struct snapshot *snapshot, bool in_b,
 			const struct row_test *test)
 {
+	const enum call_split split = group_split(members->keys);
+
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		struct group_member *member = &members->items[members->count];
 		const struct row *row = snapshot->rows[i];
@@ -239,6 +264,9 @@ static void members_add(struct group_members *members, const struct snapshot *sn
 		}
 		if (row->tid)
 			member->thread = snapshot_find_thread(snapshot, row);
+		if (split >= SPLIT_PATH)
+			member->argument =
+				snapshot_argument(snapshot, row, split, &member->argument_key);
 		path = member->cgroup ?: "";
 		member->unit_length = cgroup_unit(path, &member->unit);
 		member->container_length = cgroup_container(path, &member->container);

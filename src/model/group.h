@@ -16,15 +16,18 @@ enum group_key {
 	/* What rows may be split by; those of arguments imply GROUP_SYSCALL. */
 	GROUP_ARG0 = 1 << 7,
 	GROUP_CPU = 1 << 13,
-	GROUP_CGROUP = 1 << 14,
-	GROUP_CONTAINER = 1 << 15,
-	GROUP_THREAD = 1 << 16, /* the name of a thread */
+	GROUP_PATH = 1 << 14,
+	GROUP_FILE = 1 << 15,
+	GROUP_DIR = 1 << 16, /* the folder of a path, by which rows are split */
+	GROUP_CGROUP = 1 << 17,
+	GROUP_CONTAINER = 1 << 18,
+	GROUP_THREAD = 1 << 19, /* the name of a thread */
 #define GROUPS_OF_THREADS (GROUP_TID | GROUP_THREAD)
 };
 
-/* The key of a split, and all of them. */
+/* The key of a split, and all that need one. */
 #define GROUP_OF_SPLIT(split) ((unsigned int)GROUP_ARG0 << ((split) - SPLIT_ARG0))
-#define GROUP_SPLITS          (2U * GROUP_CPU - GROUP_ARG0)
+#define GROUP_SPLITS          (2U * GROUP_DIR - GROUP_ARG0)
 
 /* The split that keys ask for, of which there is one at most. */
 enum call_split group_split(unsigned int keys);
@@ -81,6 +84,9 @@ struct group_member {
 	const char *unit, *container;  /* not NUL-terminated */
 	size_t unit_length, container_length;
 	const char *user; /* NULL: without a name */
+	const char
+		*argument; /* path or file, if rows are split by it; NULL: argument_key says why */
+	enum argument_key argument_key;
 	bool in_b;
 };
 

@@ -18,6 +18,7 @@ void in_flight_done(struct in_flight *list)
 		free(flight->module);
 	}
 	free(list->items);
+	stack_table_free(list->stacks);
 	*list = (struct in_flight){ 0 };
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "bpftruss/abi.h"
+#include "model/stack.h"
 
 /* Something that was found out about a call; the value is untrusted bytes. */
 struct flight_fact {
@@ -28,6 +29,7 @@ struct flight {
 	char wchan[64];   /* the one in which it sleeps; "": not known */
 	char *module;     /* owned: the file of the code that called; NULL: not known */
 	uint64_t offset;  /* of the address behind the call, in that file */
+	const struct stack *stack; /* of user space, of the list's table; NULL: not known */
 	struct flight_fact facts[MAX_FLIGHT_FACTS];
 	size_t nr_facts;
 };
@@ -36,8 +38,10 @@ struct in_flight {
 	int64_t real_ns;      /* CLOCK_REALTIME of the look */
 	struct flight *items; /* owned */
 	size_t count;
-	size_t shown;     /* the first of them were looked up */
-	uint64_t threads; /* all */
+	size_t shown;               /* the first of them were looked up */
+	uint64_t threads;           /* all */
+	struct stack_table *stacks; /* owned; NULL: there are none */
+	uint64_t stacks_left_out;   /* threads that are shown, but beyond those whose stacks are */
 };
 
 void in_flight_done(struct in_flight *list);

@@ -15,7 +15,7 @@
 const char *const row_split_names[NR_CALL_SPLIT] = {
 	[SPLIT_ARG0] = "arg0",     [SPLIT_ARG0 + 1] = "arg1", [SPLIT_ARG0 + 2] = "arg2",
 	[SPLIT_ARG0 + 3] = "arg3", [SPLIT_ARG0 + 4] = "arg4", [SPLIT_ARG5] = "arg5",
-	[SPLIT_CPU] = "cpu",
+	[SPLIT_CPU] = "cpu",       [SPLIT_PATH] = "path",     [SPLIT_FILE] = "file",
 };
 
 const struct row_counter row_counters[NR_ROW_COUNTERS] = {

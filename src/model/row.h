@@ -29,7 +29,7 @@ struct stack_count {
 	uint64_t max_ns; /* in a difference that of the whole */
 };
 
-/* Indexed by enum call_split: arg0, …, cpu. Part of the JSON contract; NULL for SPLIT_NONE. */
+/* Indexed by enum call_split: arg0, …, file. Part of the JSON contract; NULL for SPLIT_NONE. */
 extern const char *const row_split_names[NR_CALL_SPLIT];
 
 struct row {

@@ -3,6 +3,7 @@
 #include "model/snapshot.h"
 
 #include "base/text.h"
+#include "syscalls/arguments.h"
 
 static void names_free(struct id_name *names, size_t count)
 {
@@ -22,6 +23,7 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->threads = NULL;
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
+	copy->arguments = argument_texts_ref(other->arguments);
 	copy->nr_processes = copy->nr_threads = copy->nr_rows = 0;
 	copy->nr_users = copy->nr_cgroups = 0;
 	copy->host = strdup(other->host ?: "");
@@ -46,6 +48,7 @@ void snapshot_free(struct snapshot *snapshot)
 	free(snapshot->rows);
 	names_free(snapshot->users, snapshot->nr_users);
 	names_free(snapshot->cgroups, snapshot->nr_cgroups);
+	argument_texts_free(snapshot->arguments);
 	free(snapshot->processes);
 	free(snapshot->threads);
 	free(snapshot->targets);
@@ -272,6 +275,24 @@ const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)
 	return id_names_find(snapshot->cgroups, snapshot->nr_cgroups, cgroup_id);
 }
 
+const char *snapshot_argument(const struct snapshot *snapshot, const struct row *row,
+			      enum call_split split, enum argument_key *ret)
+{
+	const bool may_have_one =
+		row->nr != ROW_NR_OTHER && call_is_split_by(row->abi, (int)row->nr, split);
+	const bool is_split = row->split == split;
+	const char *text =
+		is_split ? argument_texts_find(snapshot->arguments, row->split_value) : NULL;
+
+	/* The rows that had no room, or are of calls whose start was not seen. */
+	*ret = may_have_one ? ARGUMENT_OTHERS : ARGUMENT_ABSENT;
+	if (is_split && row->split_value == ARGUMENT_NONE)
+		*ret = ARGUMENT_ABSENT;
+	else if (is_split && row->split_value == ARGUMENT_UNKNOWN)
+		*ret = ARGUMENT_UNKNOWN;
+	return text;
+}
+
 uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot)
 {
 	uint64_t sum = 0;
@@ -362,6 +383,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 			     "thread table full: --max-tasks", false },
 	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "calls counted without their time",
 				   "row table full: --max-rows", false },
+	[LOSS_PATH_TABLE_FULL] = { "path_table_full", "calls counted without their path or file",
+				   "path table full: --max-paths", false },
 	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
 				"the kernel skipped the sys_enter program", true },
 	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",

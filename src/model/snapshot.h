@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpftruss/abi.h"
+#include "model/argument.h"
 #include "model/row.h"
 #include "model/stack.h"
 
@@ -183,6 +184,7 @@ struct snapshot {
 	struct losses losses;
 	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
 	struct exemplars *exemplars;      /* the slowest calls; borrowed; NULL: none were taken */
+	struct argument_texts *arguments; /* paths and files of the rows; shared; NULL: none */
 
 	struct id_name *users; /* by uid */
 	size_t nr_users;
@@ -220,6 +222,13 @@ int snapshot_add_names(struct snapshot *to, const struct snapshot *from);
 /* Names of a process's user and cgroup; NULL when unknown. */
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
 const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id);
+
+/*
+ * The path or file of a row of a snapshot whose rows are split by it; untrusted bytes. NULL: *ret tells why,
+ * ARGUMENT_ABSENT also where the argument of a single call is none.
+ */
+const char *snapshot_argument(const struct snapshot *snapshot, const struct row *row,
+			      enum call_split split, enum argument_key *ret);
 
 /* Errors in its rows whose errno was not kept. */
 uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot);

@@ -122,6 +122,59 @@ static bool cpu_text(const struct column_scope *scope, const struct group *group
 	return group->sum.split;
 }
 
+/* What stands where the path or file is not known, by enum argument_key; NULL: nothing. */
+static const char *const paths_unknown[NR_ARGUMENT_KEY] = {
+	[ARGUMENT_OTHERS] = "[other paths]", [ARGUMENT_UNKNOWN] = "[unreadable]"
+};
+static const char *const files_unknown[NR_ARGUMENT_KEY] = {
+	[ARGUMENT_OTHERS] = "[other files]", [ARGUMENT_UNKNOWN] = "[not open]"
+};
+
+/* The path or file of a group; NULL: buf has what stands there instead, or "". */
+static const char *group_argument(const struct column_scope *scope, const struct group *group,
+				  enum call_split split, char *buf)
+{
+	enum argument_key why;
+	const char *text = snapshot_argument(scope->snapshot, &group->sum, split, &why);
+	const char *instead = split == SPLIT_FILE ? files_unknown[why] : paths_unknown[why];
+
+	snprintf(buf, COLUMN_TEXT_MAX, "%s", instead ?: "");
+	return text;
+}
+
+/* An empty path is one, too. */
+static bool argument_write(const char *text, size_t length, char *buf)
+{
+	text_escape_name(text, min_u64(length, ARGUMENT_BYTES_MAX), buf);
+	if (!*buf)
+		strcpy(buf, "\"\"");
+	return true;
+}
+
+static bool path_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_argument(scope, group, SPLIT_PATH, buf);
+
+	return path ? argument_write(path, SIZE_MAX, buf) : *buf;
+}
+
+static bool folder_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_argument(scope, group, SPLIT_PATH, buf);
+	size_t length = path ? path_folder_length(path) : 0;
+
+	if (!path)
+		return *buf;
+	return length ? argument_write(path, length, buf) : argument_write(".", 1, buf);
+}
+
+static bool file_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *file = group_argument(scope, group, SPLIT_FILE, buf);
+
+	return file ? argument_write(file, SIZE_MAX, buf) : *buf;
+}
+
 /* Numbers that columns show. */
 enum {
 	NUMBER_NONE,
@@ -174,6 +227,9 @@ static const struct column columns[] = {
 	SPLIT("arg3", 3),
 	SPLIT("arg4", 4),
 	SPLIT("arg5", 5),
+	KEY("dir", COLUMN_TEXT, GROUP_DIR, GROUP_PATH, NUMBER_NONE, folder_text),
+	KEY("path", COLUMN_TEXT, GROUP_PATH, 0, NUMBER_NONE, path_text),
+	KEY("file", COLUMN_TEXT, GROUP_FILE, 0, NUMBER_NONE, file_text),
 	/* In this order Solaris has its calls. */
 	{ .name = "nr",
 	  .field = "nr",

@@ -188,15 +188,15 @@ enum measure {
 static const struct {
 	const char *title, *change; /* change is NULL: no such column */
 	enum grid_kind kind;
-	int rank;                        /* of both sides; what ranks higher is hidden first */
+	int rank, change_rank;           /* of both sides, and of the change; high ones go first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
-	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 5, REGRESSION_ERRORS },
-	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 3, REGRESSION_TIME },
-	[MEASURE_AVG] = { "avg", NULL, GRID_LATENCY, 4, NR_REGRESSION_KIND },
-	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 6, NR_REGRESSION_KIND },
-	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 2, REGRESSION_P99 },
+	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, 0, REGRESSION_CALLS },
+	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 6, 0, REGRESSION_ERRORS },
+	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 4, 0, REGRESSION_TIME },
+	[MEASURE_AVG] = { "avg", "avg +-", GRID_LATENCY, 5, 2, NR_REGRESSION_KIND },
+	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 7, 0, NR_REGRESSION_KIND },
+	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 3, 0, REGRESSION_P99 },
 };
 
 /* Returns ns if it is a time, or ns a second. NAN: unknown. */
@@ -270,7 +270,8 @@ static void sheet_add_measure(struct sheet *sheet, enum measure which)
 		grid_set_title(sheet->grid, column + side, title, true, measures[which].rank);
 		grid_set_scale(sheet->grid, column + side, measures[which].kind, which + 1, "");
 	}
-	grid_set_title(sheet->grid, column + SIDES, measures[which].change ?: "", true, 0);
+	grid_set_title(sheet->grid, column + SIDES, measures[which].change ?: "", true,
+		       measures[which].change_rank);
 	if (!measures[which].change)
 		grid_hide(sheet->grid, column + SIDES);
 	for (int half = 0; half < NR_TABLE_HALF; half++)
@@ -298,7 +299,8 @@ static void sheet_add_row(struct sheet *sheet, const struct comparison_list *lis
 	table_add_row(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
 	for (enum measure which = 0; which < NR_MEASURE; which++) {
 		size_t column = measure_column(sheet, which);
-		bool fails = measures[which].change && found->rise[measures[which].regression] > 0;
+		enum regression_kind kind = measures[which].regression;
+		bool fails = kind < NR_REGRESSION_KIND && found->rise[kind] > 0;
 
 		for (size_t i = 0; i < SIDES; i++) {
 			values[i] = side_value(sides[i], which);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "model/label.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 
@@ -68,6 +69,28 @@ static void print_kernel_stack(const struct flight *flight, FILE *out)
 	fputc('\n', out);
 }
 
+/* The outermost frames of a stack say little. */
+#define FRAMES_SHOWN 30
+
+static void print_user_stack(const struct stack *stack, FILE *out)
+{
+	const char *title = "user:", *end = view_end_name(stack->end);
+
+	for (size_t i = 0; i < stack->nr_frames && i < FRAMES_SHOWN; i++) {
+		char *label __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
+
+		fprintf(out, "    %-13s ", title);
+		print_bytes(label ?: "", label ? strlen(label) : 0, out);
+		fputc('\n', out);
+		title = "";
+	}
+	if (stack->nr_frames > FRAMES_SHOWN)
+		fprintf(out, "    %-13s [%zu more frame%s]\n", "", stack->nr_frames - FRAMES_SHOWN,
+			plural(stack->nr_frames - FRAMES_SHOWN));
+	if (end)
+		fprintf(out, "    %-13s %s\n", "", end);
+}
+
 static void print_details(const struct flight *flight, FILE *out)
 {
 	char buf[FLIGHT_ARGUMENTS_MAX], name[SYSCALL_NAME_MAX];
@@ -86,7 +109,9 @@ static void print_details(const struct flight *flight, FILE *out)
 		fputc('\n', out);
 	}
 	print_kernel_stack(flight, out);
-	if (flight->module) {
+	if (flight->stack) {
+		print_user_stack(flight->stack, out);
+	} else if (flight->module) {
 		fprintf(out, "    %-13s ", "called from:");
 		print_bytes(flight->module, strlen(flight->module), out);
 		fprintf(out, "+%#" PRIx64 "\n", flight->offset);
@@ -120,6 +145,9 @@ int report_in_flight(const struct in_flight *list, FILE *out)
 
 	for (size_t i = 0; i < list->shown; i++)
 		print_flight(list, &list->items[i], out);
+	if (list->stacks_left_out)
+		fprintf(out, "no user stack of %" PRIu64 " thread%s: there is room for fewer\n",
+			list->stacks_left_out, plural(list->stacks_left_out));
 	for (size_t i = list->shown; i < list->count; i++)
 		left_out += 1 + list->items[i].others;
 	if (left_out)

@@ -71,7 +71,7 @@ void report_options_settle(struct report_options *o)
 /* It has all rows, by process and call, and by what they are split by. */
 bool report_is_whole(const struct report_options *o)
 {
-	const unsigned int splits = GROUP_TID | GROUP_SPLITS, keys = o->table.keys;
+	const unsigned int splits = GROUP_TID | (GROUP_SPLITS & ~GROUP_DIR), keys = o->table.keys;
 
 	return !o->errors && !o->table.hist && !table_is_shaped(&o->table) &&
 	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
@@ -111,14 +111,14 @@ static const char *contradiction(const struct report_options *options)
 		  "the tables of truss and strace have all calls in one table: --waiting is for "
 		  "--wide, --csv, --json and --chart" },
 		{ is_fixed && t->hist,
-		  "--hist draws into the wide table; --json --hist has histograms as numbers" },
+		  "--hist draws below the wide table; --json --hist has histograms as numbers" },
 		{ format == FORMAT_STRACE && options->errors,
 		  "strace has no errors by errno: --errors is for --wide, --csv and --json" },
 		{ options->errors && (t->waiting || t->hist),
 		  "--errors has all calls in one table, without times: --waiting and --hist are "
 		  "for the others" },
 		{ options->errors && (t->errors_only || t->successes_only),
-		  "--errors has all errors, and nothing else: --errors-only and --successes-only "
+		  "--errors lists all errors and nothing else: --errors-only and --successes-only "
 		  "are for the other tables" },
 		{ t->errors_only && t->successes_only, "give one of --errors-only and -z" },
 		{ format == FORMAT_CSV && t->hist,
@@ -129,12 +129,12 @@ static const char *contradiction(const struct report_options *options)
 		{ options->show_stacks && t->waiting && format == FORMAT_CSV,
 		  "CSV has rows of one kind: give one of --waiting and --stacks" },
 		{ is_picture(format) && (t->hist || options->errors || options->show_stacks),
-		  "a picture or profile is no table: leave --hist, --errors and --stacks out" },
+		  "pictures and profiles are not tables: leave out --hist, --errors and --stacks" },
 		{ report_format_has_stacks(format) && (t->keys || table_is_shaped(t)),
 		  "folded stacks, profiles and flame graphs have all stacks: --by, --sort, --top, "
 		  "--columns and the like are for tables" },
 		{ format == FORMAT_CHART && (t->columns || t->sort.count),
-		  "a chart has rows by their total time: --columns and --sort are for tables" },
+		  "a chart has rows sorted by total time: --columns and --sort are for tables" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
@@ -365,7 +365,8 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 			fprintf(out, " and %zu more", count - CHANGES_NAMED);
 		if (count)
 			fprintf(out,
-				": changed %s while counted; all calls stand under the last one\n",
+				": changed %s while counted; all its calls are listed under the "
+				"last one\n",
 				changes[i].what);
 	}
 }

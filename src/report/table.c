@@ -515,6 +515,15 @@ static enum emphasis cell_emphasis(const struct column *column, const struct gro
 		       : EMPHASIS_NONE;
 }
 
+/* The end of a path says most, and a path may be longer than a name. */
+static void cell_cut(const struct column *column, size_t text_max, char *cell)
+{
+	if (!(column->shown_by & (GROUP_PATH | GROUP_DIR | GROUP_FILE)))
+		text_cut(cell, text_max);
+	else if (text_max < COLUMN_TEXT_MAX)
+		text_cut_front(cell, text_max + text_max / 2);
+}
+
 void table_add_row(struct grid *grid, const struct column_list *columns,
 		   const struct column_scope *scope, const struct group *group, const char *label,
 		   size_t text_max)
@@ -536,7 +545,7 @@ void table_add_row(struct grid *grid, const struct column_list *columns,
 		} else if (column_is_key(column) && label) {
 			grid_set(grid, i, i == label_column ? label : "");
 		} else if (column_is_key(column) && column_text(column, scope, group, cell)) {
-			text_cut(cell, text_max);
+			cell_cut(column, text_max, cell);
 			grid_set(grid, i, cell);
 		} else {
 			grid_set(grid, i, "-");

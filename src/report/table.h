@@ -32,8 +32,8 @@ struct column_scope {
 	uint64_t total_ns; /* what time% is a share of */
 };
 
-/* Bytes that hold any text cell; the longest is the name of a unit, a file name, escaped. */
-#define COLUMN_TEXT_MAX 1025
+/* Bytes that hold any text cell; the longest is a path that was cut, escaped. */
+#define COLUMN_TEXT_MAX TEXT_ESCAPED_MAX(ARGUMENT_BYTES_MAX)
 
 struct column {
 	const char *name;  /* for the command line */

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "elf/symbols.h"
@@ -42,6 +43,11 @@ struct mappings {
 	char names[MAX_MAPPINGS * (NAME_MAX + 1)]; /* each ends in NUL */
 };
 
+/* Tells whether a perf map is another one than before. All zero: there was none. */
+struct map_state {
+	uint64_t ino, bytes, mtime_s, mtime_ns;
+};
+
 struct name_process {
 	struct name_processes *processes;
 	struct process_id id;
@@ -57,8 +63,10 @@ struct name_process {
 
 	struct errand map_errand; /* reads its perf map, for the batch */
 	struct place_list wanted, batch;
-	bool is_read;       /* a worker reads it */
-	uint64_t map_bytes; /* that one has read */
+	bool wants_fresh, has_fresh; /* some of them were not looked for in it before */
+	struct map_state state;      /* when it was read last */
+	bool is_read;                /* a worker reads it */
+	uint64_t map_bytes;          /* that one has read */
 };
 
 struct name_processes {
@@ -169,6 +177,8 @@ static int jit_open(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
 	int root __cleanup(closep) = -1;
+	struct map_state now;
+	struct stat status;
 	pid_t own_pid = 0;
 	uid_t user = 0;
 	int fd;
@@ -182,7 +192,14 @@ static int jit_open(void *closure, struct copy_answer *ret)
 	if (fd < 0)
 		return fd;
 	ret->fds[ret->nr_fds++] = fd;
-	return 0;
+	if (fstat(fd, &status))
+		return -errno;
+	now.ino = status.st_ino;
+	now.bytes = (uint64_t)status.st_size;
+	now.mtime_s = (uint64_t)status.st_mtim.tv_sec;
+	now.mtime_ns = (uint64_t)status.st_mtim.tv_nsec;
+	memcpy(ret->numbers, &now, sizeof(now));
+	return process->has_fresh || memcmp(&now, &process->state, sizeof(now)) ? 0 : -EALREADY;
 }
 
 static int jit_read(struct name_process *process)
@@ -192,6 +209,8 @@ static int jit_read(struct name_process *process)
 
 	if (!err && !answer.nr_fds)
 		err = -EPROTO;
+	if (!err)
+		memcpy(&process->state, answer.numbers, sizeof(process->state));
 	if (!err)
 		err = place_list_ask(
 			&process->batch, 0,
@@ -225,13 +244,14 @@ static int jit_take(struct name_process *process)
 	return 0;
 }
 
-/* No names is all there is to say of what has no perf map. */
+/* No names is all there is to say of what has no perf map, or the same as before. */
 static enum errand_turn jit_end(struct name_process *process, int err)
 {
 	process->map_errand.due_ns = clock_mono_ns() + process->map_bytes * PAUSE_NS_PER_BYTE;
 	process->map_bytes = 0;
 	process->is_read = false;
-	name_places_settle(process->processes->places, &process->batch, err && err != -ENOENT);
+	name_places_settle(process->processes->places, &process->batch,
+			   err && err != -ENOENT && err != -EALREADY);
 	return process->wanted.nr ? ERRAND_AGAIN : ERRAND_OVER;
 }
 
@@ -247,6 +267,8 @@ static enum errand_turn jit_step(void *closure)
 	} else {
 		process->batch = process->wanted;
 		process->wanted = (struct place_list){ 0 };
+		process->has_fresh = process->wants_fresh;
+		process->wants_fresh = false;
 		err = process->folder < 0 ? -ESRCH
 					  : copy_start(jit_open, process, &process->folder, 1,
 						       &process->map_errand.child);
@@ -409,7 +431,7 @@ bool name_processes_find(struct name_processes *processes, const struct process_
 }
 
 void name_processes_want(struct name_processes *processes, const struct process_id *id,
-			 struct name_place *place)
+			 struct name_place *place, bool again)
 {
 	struct name_process *process = process_get(processes, id, place->user->uid);
 
@@ -417,6 +439,7 @@ void name_processes_want(struct name_processes *processes, const struct process_
 		name_places_settle_one(processes->places, place, true);
 		return;
 	}
+	process->wants_fresh |= !again;
 	errands_add(processes->errands, &process->map_errand);
 }
 

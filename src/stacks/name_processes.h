@@ -42,6 +42,6 @@ struct found_code {
 bool name_processes_find(struct name_processes *processes, const struct process_id *id,
 			 uint32_t exec_pages, uint64_t address, struct found_code *ret);
 
-/* A place of a process is to be named by its JIT. */
+/* A place of a process is to be named by its JIT; again: if that says anything else than before. */
 void name_processes_want(struct name_processes *processes, const struct process_id *id,
-			 struct name_place *place);
+			 struct name_place *place, bool again);

@@ -14,6 +14,12 @@
 /* A stack has the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
+/* So many stacks wait for a JIT; those beyond stay without its names. */
+#define MAX_ANONYMOUS 1024
+
+/* A daemon is asked as often as others please. */
+#define AGAIN_NS NS_PER_SEC
+
 /* A wait for names includes names that fail at first, but not for long. */
 #define SOON_NS NS_PER_SEC
 
@@ -55,8 +61,12 @@ struct names {
 	struct errands *errands;
 	struct name_files *files;
 	struct name_processes *processes;
-	bool is_late;               /* with stacks whose mappings are known */
-	struct stack_queue all;     /* in the order in which they came */
+	bool is_late; /* with stacks whose mappings are known */
+	struct stack_queue
+		all; /* in the order in which they came, but those asked for again first */
+	struct stack_queue anonymous; /* those that a JIT may name later on */
+	size_t nr_anonymous;
+	uint64_t again_ns;          /* when they were asked for again */
 	struct unnamed_stack *next; /* that a pass looks at; NULL: there is none */
 	uint64_t pass_version;      /* of the places, when the last pass began */
 	uint64_t pass_ns;           /* how long it took so far */
@@ -88,6 +98,7 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->errands = errands;
 	names->table = table;
 	TAILQ_INIT(&names->all);
+	TAILQ_INIT(&names->anonymous);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
 	err = names->frames ? name_places_new(table, &names->places) : -ENOMEM;
 	err = err ?: name_files_new(source, options, errands, names->places, &names->files);
@@ -106,6 +117,7 @@ void names_free(struct names *names)
 	if (!names)
 		return;
 	name_processes_free(names->processes);
+	TAILQ_CONCAT(&names->all, &names->anonymous, queue);
 	while ((stack = TAILQ_FIRST(&names->all))) {
 		TAILQ_REMOVE(&names->all, stack, queue);
 		free(stack);
@@ -152,11 +164,33 @@ static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 	return stack_table_put(names->table, &stack);
 }
 
+/* A JIT that has said nothing of it may do so later, as long as its process lives. */
+static bool place_is_anonymous(const struct name_place *place)
+{
+	return place && place->file == FILE_NONE && place->settled && !place->failed &&
+	       !place->symbol;
+}
+
+static bool stack_is_anonymous(const struct unnamed_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		if (place_is_anonymous(stack->frames[i].place))
+			return true;
+	}
+	return false;
+}
+
+/* No more is to be known of it, or not now. */
 static void stack_end(struct names *names, struct unnamed_stack *stack)
 {
 	if (names->next == stack)
 		names->next = TAILQ_NEXT(stack, queue);
 	TAILQ_REMOVE(&names->all, stack, queue);
+	if (names->nr_anonymous < MAX_ANONYMOUS && stack_is_anonymous(stack)) {
+		TAILQ_INSERT_TAIL(&names->anonymous, stack, queue);
+		names->nr_anonymous++;
+		return;
+	}
 	for (size_t i = 0; i < stack->nr; i++) {
 		if (stack->frames[i].place)
 			name_places_let_go(names->places, stack->frames[i].place);
@@ -269,7 +303,7 @@ static void raw_frame_place(struct names *names, const struct unnamed_stack *sta
 	}
 	frame->place = name_places_hold(names->places, FILE_NONE, address, stack->user);
 	if (frame->place)
-		name_processes_want(names->processes, &stack->process, frame->place);
+		name_processes_want(names->processes, &stack->process, frame->place, false);
 }
 
 static void file_frame_place(struct names *names, const struct unnamed_stack *stack,
@@ -361,9 +395,45 @@ static bool names_are_asked(const struct names *names)
 	return first && first->serial <= names->begun;
 }
 
+/* Asks for the names of code again that had none, if its JIT has said more meanwhile. */
+static void stack_ask_again(struct names *names, struct unnamed_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr; i++) {
+		struct name_place *place = stack->frames[i].place;
+
+		if (!place_is_anonymous(place))
+			continue;
+		place->settled = false;
+		name_processes_want(names->processes, &stack->process, place, true);
+	}
+}
+
+static void ask_again(struct names *names)
+{
+	struct unnamed_stack *stack;
+
+	names->nr_anonymous = 0;
+	while ((stack = TAILQ_LAST(&names->anonymous, stack_queue))) {
+		TAILQ_REMOVE(&names->anonymous, stack, queue);
+		TAILQ_INSERT_HEAD(&names->all, stack, queue);
+		stack_ask_again(names, stack);
+	}
+}
+
+void names_were_read(struct names *names)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!names->options.at_once || now_ns - names->again_ns < AGAIN_NS)
+		return;
+	names->again_ns = now_ns;
+	ask_again(names);
+}
+
 void names_begin(struct names *names)
 {
 	names->begun = names->serial;
+	ask_again(names);
 	errands_pause(names->errands, ERRAND_NAMES, false);
 }
 

@@ -30,7 +30,10 @@ CLEANUP_OF(names, names_free)
 /* Puts a stack of a user into the table. Returns 0 or -ENOMEM. */
 int names_add_stack(struct names *names, const struct stack_event *event);
 
-/* Names all that was added so far. */
+/* The table was read: where names come at once, code that had none is looked for again in perf maps. */
+void names_were_read(struct names *names);
+
+/* Names all that was added so far, and looks again for code without a name. */
 void names_begin(struct names *names);
 
 /*

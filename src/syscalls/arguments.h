@@ -128,3 +128,6 @@ struct plan_options {
 /* Fills in what the programs are to read of a call's memory. */
 void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *options,
 		    struct call_plan *ret);
+
+/* Whether calls of a number have what SPLIT_PATH or SPLIT_FILE splits by. */
+bool call_is_split_by(enum syscall_abi abi, int nr, enum call_split split);

@@ -172,6 +172,19 @@ static void bits_fill(const struct call_arguments *call, struct call_plan *ret)
 		else if (argument->kind == ARG_PATH && !argument->is_written)
 			ret->path_arguments |= (uint8_t)(1 << i);
 	}
+	/* ffs() counts from 1, and is 0 if there is no bit. */
+	ret->first_fd = (uint8_t)__builtin_ffs(ret->fd_arguments);
+	ret->first_path = (uint8_t)__builtin_ffs(ret->path_arguments);
+}
+
+bool call_is_split_by(enum syscall_abi abi, int nr, enum call_split split)
+{
+	struct call_plan plan = { 0 };
+
+	if (nr < 0 || nr >= CALLS_INDEXED)
+		return false;
+	bits_fill(call_arguments(abi, nr), &plan);
+	return split == SPLIT_PATH ? plan.path_arguments : plan.fd_arguments;
 }
 
 void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *options,

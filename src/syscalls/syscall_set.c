@@ -142,11 +142,17 @@ static bool term_explain(const struct set_term *term, enum syscall_abi abi, char
 bool syscall_set_explain(const struct syscall_set *set, enum syscall_abi abi, char *buf,
 			 size_t size)
 {
+	size_t used = 0;
+	char text[256];
+
 	for (size_t i = 0; set && i < set->count; i++) {
-		if (set->terms[i].kind == TERM_NAME && term_explain(&set->terms[i], abi, buf, size))
-			return true;
+		if (set->terms[i].kind != TERM_NAME ||
+		    !term_explain(&set->terms[i], abi, text, sizeof(text)) ||
+		    used + strlen(text) + sizeof("; ") > size)
+			continue;
+		used += (size_t)sprintf(buf + used, "%s%s", used ? "; " : "", text);
 	}
-	return false;
+	return used != 0;
 }
 
 /* --- parsing ---------------------------------------------------------------------------------- */

@@ -26,8 +26,8 @@ struct syscall_set;
 int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d);
 
 /*
- * Writes what the first name stands for that means more calls of an ABI than its own: "open means open,
- * openat, openat2". Returns whether there is one.
+ * Writes what names stand for that mean other calls of an ABI than their own: "open means open, openat,
+ * openat2; fork means ...", as many as the buffer holds. Returns whether there is one.
  */
 bool syscall_set_explain(const struct syscall_set *set, enum syscall_abi abi, char *buf,
 			 size_t size);

@@ -5,16 +5,27 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static const char *const help_lines[] = {
-	"Up Down PgUp PgDn Home End   move         Enter    calls of this line",
-	"< > s  sort by another column             Esc q    back; from the list, quit",
-	"I R    reverse the order                  P N      sort by %CPU, by PID",
-	"g G    by pid, comm, unit, user,          H        threads",
-	"       container or syscall               t        tree of processes",
-	"Tab    calls, errors, durations           1        all CPUs in one line",
-	"       of the chosen line, or nothing     /        filter by name, pid, unit",
-	"d      set the delay                      p, blank pause",
-	"",
+/* What keys do, the most important first: those that there is no room for are left out. */
+static const struct {
+	const char *keys, *what;
+} help_keys[] = {
+	{ "Up Down j k", "move; PgUp PgDn Home End" },
+	{ "Enter", "calls of this line" },
+	{ "Esc q", "back; from the list, quit" },
+	{ "< > s", "sort by another column" },
+	{ "/", "filter by name, pid, unit" },
+	{ "g G", "group: pid, comm, unit ..." },
+	{ "H", "threads" },
+	{ "t", "tree of processes" },
+	{ "Tab", "calls, errors, durations" },
+	{ "p, blank", "pause" },
+	{ "I R", "reverse the order" },
+	{ "P N", "sort by %CPU, by PID" },
+	{ "d", "set the delay" },
+	{ "1", "all CPUs in one line" },
+};
+
+static const char *const help_columns[] = {
 	"%USR %SYS %RUNQ %LOCK %SLP  how its threads spent their time: user, system,",
 	"        waiting for a CPU, for a lock (futex), asleep; together 100",
 	"STATES  the same as a bar: u s r l, dots for sleep      %CPU  of one CPU",
@@ -22,6 +33,9 @@ static const char *const help_lines[] = {
 	"OLDEST  age of the oldest call in flight; >: at least   OPEN  calls in flight",
 	"THR     threads; \"end\": the process has ended          VCSW ICSW  switches",
 };
+
+#define HELP_KEY_WIDTH 39
+#define HELP_WIDTH     79
 
 void screen_done(struct screen *screen)
 {
@@ -93,18 +107,28 @@ static void fill(struct screen *screen, int y, enum cell_style style)
 
 static void draw_title(struct screen *screen, const struct top *top)
 {
-	char host[96], kernel[96], state[64];
+	char host[96] = "", kernel[96] = "", state[64], time[32] = "";
 	const struct snapshot *diff = top->rates ? top->rates->diff : NULL;
 	unsigned int s = top->rates ? (unsigned int)(top->rates->counting_ns / NS_PER_SEC) : 0;
-	int x = put(screen, 0, 0, STYLE_STRONG, "bpftruss top");
+	const char *const texts[] = { host, kernel, time };
+	int x = put(screen, 0, 0, STYLE_STRONG, "bpftruss top"), room;
 
 	if (diff) {
 		text_escape_ascii(diff->host ?: "", 64, host, sizeof(host));
 		text_escape_ascii(diff->kernel ?: "", 64, kernel, sizeof(kernel));
-		x = put_format(screen, x, 0, STYLE_PLAIN, "  %s  %s  counting %u:%02u:%02u", host,
-			       kernel, s / 3600, s / 60 % 60, s % 60);
+		snprintf(time, sizeof(time), "counting %u:%02u:%02u", s / 3600, s / 60 % 60,
+			 s % 60);
 	}
 	snprintf(state, sizeof(state), "every %g s", (double)top->delay_ns / 1e9);
+	room = screen->width - x - (int)strlen(top->paused ? "paused" : state) - 1;
+	if (room <= (int)(strlen(host) + strlen(kernel) + strlen(time)) + 3 * 2)
+		*kernel = 0;
+	if (room <= (int)(strlen(host) + strlen(time)) + 2 * 2)
+		*host = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (*texts[i])
+			x = put_format(screen, x, 0, STYLE_PLAIN, "  %s", texts[i]);
+	}
 	put_right(screen, 0, x, top->paused ? STYLE_BAD : STYLE_PLAIN,
 		  top->paused ? "paused" : state);
 }
@@ -391,14 +415,14 @@ static int draw_pane(struct screen *screen, const struct top *top)
 	fill(screen, y, STYLE_DIM);
 	x = put_format(screen, 0, y, STYLE_STRONG, "%s: ", title);
 	for (int pane = 0; pane < PANE_NONE; pane++) {
-		if (pane == PANE_STACKS && !top->has_stacks)
+		if (!top_has_pane(top, pane))
 			continue;
-		x = put(screen, x, y, pane == (int)top->pane ? STYLE_SORTED : STYLE_DIM,
+		x = put(screen, x, y, pane == (int)top_pane_shown(top) ? STYLE_SORTED : STYLE_DIM,
 			pane_names[pane]);
 		x = put(screen, x, y, STYLE_DIM, "  ");
 	}
 	put_right(screen, y, x, STYLE_DIM, "Tab: next");
-	if (top->pane == PANE_CALLS)
+	if (top_pane_shown(top) == PANE_CALLS)
 		return draw_chosen_calls(screen, top, y + 1, lines - 1);
 	return draw_text(screen, top, y + 1, lines - 1);
 }
@@ -436,17 +460,27 @@ static void draw_foot(struct screen *screen, const struct top *top)
 			 top->opened ? ARRAY_SIZE(call_keys) : ARRAY_SIZE(list_keys));
 }
 
+/* Two keys on a line, or one where the screen is narrow; the columns only where they fit. */
 static void draw_help(struct screen *screen)
 {
-	int y = 0;
+	const bool is_wide = screen->width >= HELP_WIDTH;
+	const int per_line = is_wide ? 2 : 1, last = screen->height - 1;
+	int y = 0, x;
 
 	if (screen->height >= ROOMY_HEIGHT + 4) {
 		put(screen, 0, y, STYLE_STRONG, "bpftruss top: keys and columns");
 		y = 2;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(help_lines); i++)
-		put(screen, 0, y++, STYLE_PLAIN, help_lines[i]);
-	put(screen, 0, y + 1, STYLE_DIM, "any key goes back");
+	for (int i = 0; i < (int)ARRAY_SIZE(help_keys) && y < last; i++) {
+		x = i % per_line * (HELP_KEY_WIDTH + 1);
+		put_format(screen, x, y, STYLE_STRONG, "%s", help_keys[i].keys);
+		put(screen, x + 13, y, STYLE_PLAIN, help_keys[i].what);
+		y += i % per_line == per_line - 1;
+	}
+	y++;
+	for (size_t i = 0; i < ARRAY_SIZE(help_columns) && is_wide && y < last; i++)
+		put(screen, 0, y++, STYLE_PLAIN, help_columns[i]);
+	put(screen, 0, y < last ? y + 1 : last, STYLE_DIM, "any key goes back");
 }
 
 int screen_draw(const struct top *top, struct screen *ret)

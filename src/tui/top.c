@@ -20,6 +20,7 @@ void top_done(struct top *top)
 	free(top->calls);
 	free(top->shown);
 	free(top->depths);
+	free(top->parents);
 	sparks_done(&top->sparks);
 	host_done(&top->host);
 }
@@ -54,6 +55,26 @@ int top_cpu_lines(const struct top *top, unsigned int *ret_per_line)
 		return (int)lines;
 	*ret_per_line = 0;
 	return 1;
+}
+
+bool top_has_pane(const struct top *top, enum top_pane pane)
+{
+	switch (pane) {
+	case PANE_CALLS:
+		return top->opened || top->by != RATE_BY_SYSCALL;
+	case PANE_STACKS:
+		return top->has_stacks;
+	case PANE_NONE:
+		return !top->opened;
+	default:
+		return true;
+	}
+}
+
+enum top_pane top_pane_shown(const struct top *top)
+{
+	/* A call has no calls. */
+	return top_has_pane(top, top->pane) ? top->pane : PANE_ERRORS;
 }
 
 int top_pane_lines(const struct top *top)
@@ -196,6 +217,8 @@ int top_update(struct top *top, struct rates *rates)
 	rates_free(top->rates);
 	top->rates = rates;
 	top->nr_shown = 0;
+	free(top->parents);
+	top->parents = NULL;
 	if (rates->by != top->by)
 		err = rates_group(rates, top->by);
 	if (!err)
@@ -380,10 +403,10 @@ static int press_in_prompt(struct top *top, int key)
 
 static int key_pane(struct top *top, int step)
 {
+	top->pane = top_pane_shown(top);
 	do
 		top->pane = (top->pane + (unsigned int)step) % NR_TOP_PANE;
-	while ((top->pane == PANE_STACKS && !top->has_stacks) ||
-	       (top->pane == PANE_NONE && top->opened));
+	while (!top_has_pane(top, top->pane));
 	top_settle(top);
 	return 0;
 }

@@ -37,6 +37,11 @@ enum top_prompt {
 
 #define TOP_TEXT_MAX 64
 
+/* Who started a process, as /proc says. */
+struct lineage {
+	uint32_t pid, parent; /* parent 0: unknown */
+};
+
 /* Where a table stands: the chosen line, the first one on the screen, and its order. */
 struct top_place {
 	size_t cursor, first;
@@ -60,6 +65,9 @@ struct top {
 	size_t nr_shown;
 	unsigned char
 		*depths; /* owned: of each line of the rates, in the tree; NULL: there is none */
+	struct lineage
+		*parents; /* owned: of the processes, by pid; NULL: not read since they came */
+	size_t nr_parents;
 	struct sparks sparks; /* calls per second of the last intervals */
 	struct host host;
 
@@ -115,6 +123,10 @@ bool top_is_roomy(const struct top *top);
 
 /* How many lines there are for CPUs, and how many CPUs each has; 0 where there is no room. */
 int top_cpu_lines(const struct top *top, unsigned int *ret_per_line);
+
+/* Whether there is such a pane now, and which one is shown. */
+bool top_has_pane(const struct top *top, enum top_pane pane);
+enum top_pane top_pane_shown(const struct top *top);
 
 /* Lines of the pane below the list, with its title; 0: it is not shown. */
 int top_pane_lines(const struct top *top);

@@ -322,11 +322,13 @@ void columns_title(const struct rates *rates, const struct rate *line, char *tex
 		const char *format;
 		void (*write)(const struct top *top, const struct top_column *column,
 			      const struct rate *line, char text[RATE_TEXT_MAX]);
+		const char *none; /* of a line of those that have none */
 	} groups[NR_RATE_BY] = {
-		[RATE_BY_COMM] = { "all %.59s", write_name },
-		[RATE_BY_UNIT] = { "unit %.56s", write_unit },
-		[RATE_BY_USER] = { "user %.56s", write_user },
-		[RATE_BY_CONTAINER] = { "container %.51s", write_container },
+		[RATE_BY_COMM] = { "processes named %.47s", write_name, NULL },
+		[RATE_BY_UNIT] = { "unit %.56s", write_unit, "processes of no unit" },
+		[RATE_BY_USER] = { "user %.56s", write_user, "processes of unknown users" },
+		[RATE_BY_CONTAINER] = { "container %.51s", write_container,
+					"processes in no container" },
 	};
 	char name[RATE_TEXT_MAX];
 
@@ -338,7 +340,10 @@ void columns_title(const struct rates *rates, const struct rate *line, char *tex
 		snprintf(text, size, "calls that found no room");
 	} else if (groups[rates->by].write) {
 		groups[rates->by].write(NULL, NULL, line, name);
-		snprintf(text, size, groups[rates->by].format, name);
+		if (strcmp(name, "-") || !groups[rates->by].none)
+			snprintf(text, size, groups[rates->by].format, name);
+		else
+			snprintf(text, size, "%s", groups[rates->by].none);
 	} else if (!line->pid) {
 		snprintf(text, size, "ended processes %.47s", name);
 	} else if (rates->by == RATE_BY_TID && !line->tid) {
@@ -421,7 +426,9 @@ static const struct top_column columns[] = {
 	COLUMN("SYSCALL", 17, true, 0, RATE_CALL, OF_CALLS, write_call, GROWS(CALL_NAME_MAX)),
 	COLUMN("CALLS/s", 8, false, 1, RATE_CALLS, OF_CALLS, write_rate, AT(calls)),
 	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, OF_CALLS, write_rate, AT(errors), LOOKS(BAD)),
-	COLUMN("%SYS", 4, false, 7, RATE_SYS, OF_CALLS, write_share, AT(states.system_ns),
+	/* Beside the sleep of all threads of the host, the CPU time of one call would be nothing. */
+	COLUMN("%CPU", 5, false, 7, RATE_CPU, BY(SYSCALL), write_cpu, LOOKS(SYSTEM)),
+	COLUMN("%SYS", 4, false, 7, RATE_SYS, 1U << NR_RATE_BY, write_share, AT(states.system_ns),
 	       LOOKS(SYSTEM)),
 	COLUMN("%SLP", 4, false, 8, RATE_SLEEP, OF_CALLS, write_share, AT(states.sleep_ns),
 	       LOOKS(SLEEP)),
@@ -437,7 +444,7 @@ static bool column_is_in(const struct top_column *column, const struct top *top)
 	/* One frame has no history. */
 	if (column->write == write_history && !top->height)
 		return false;
-	return column->tables & (top->opened ? OF_CALLS : 1U << top->by);
+	return column->tables & 1U << (top->opened ? (unsigned int)NR_RATE_BY : top->by);
 }
 
 bool columns_have(const struct top *top, enum rate_key key)
@@ -469,6 +476,16 @@ void columns_sort_calls(struct rate *calls, size_t count, const struct top_place
 	qsort_r(calls, count, sizeof(*calls), compare_calls, (void *)place);
 }
 
+/* Names in a tree are indented: they have so much more room. */
+#define TREE_ROOM 8
+
+static int column_width(const struct top *top, const struct top_column *column)
+{
+	bool is_indented = top->depths && !top->opened && column->write == write_name;
+
+	return column->width + (is_indented ? TREE_ROOM : 0);
+}
+
 /* The highest rank up to which all columns fit. */
 static int columns_fit(const struct top *top)
 {
@@ -479,7 +496,7 @@ static int columns_fit(const struct top *top)
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 			if (column_is_in(&columns[i], top) && columns[i].rank <= limit)
-				width += columns[i].width + 1;
+				width += column_width(top, &columns[i]) + 1;
 		}
 		if (width > top->width)
 			break;
@@ -516,8 +533,8 @@ size_t columns_place(const struct top *top, struct column_place places[MAX_COLUM
 
 		if (!column_is_in(column, top) || column->rank > limit)
 			continue;
-		places[count++] = (struct column_place){ column, x, column->width };
-		x += column->width + 1;
+		places[count] = (struct column_place){ column, x, column_width(top, column) };
+		x += places[count++].width + 1;
 	}
 	columns_grow(places, count, top->width - (x - 1));
 	return count;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Orders the lines of processes as a tree. Parents are those of now, as /proc has them. */
+/*
+ * Orders the lines of processes as a tree. Parents are read from /proc once for each interval, when the tree
+ * is first shown: on a large host this takes too long for every key.
+ */
 #include "tui/top.h"
 
 #define NO_LINE SIZE_MAX
@@ -28,6 +31,45 @@ struct node {
 	size_t index; /* among the shown lines */
 };
 
+static int compare_lineages(const void *a, const void *b)
+{
+	return compare_u64(((const struct lineage *)a)->pid, ((const struct lineage *)b)->pid);
+}
+
+/* Reads the parents of all live processes, whether the filter shows them or not. 0 or -ENOMEM. */
+static int read_parents(struct top *top)
+{
+	const struct rates *rates = top->rates;
+
+	if (top->parents)
+		return 0;
+	top->parents = calloc(rates->nr_lines + 1, sizeof(*top->parents));
+	if (!top->parents)
+		return -ENOMEM;
+	top->nr_parents = 0;
+	for (size_t i = 0; i < rates->nr_lines; i++) {
+		const struct rate *line = &rates->lines[i];
+
+		if (line->pid && line->threads)
+			top->parents[top->nr_parents++] =
+				(struct lineage){ line->pid, parent_of(line->pid) };
+	}
+	qsort(top->parents, top->nr_parents, sizeof(*top->parents), compare_lineages);
+	return 0;
+}
+
+/* The parent of the process of a line; 0: it has none, or has ended. */
+static uint32_t line_parent(const struct top *top, const struct rate *line)
+{
+	struct lineage key = { .pid = line->pid };
+	const struct lineage *found;
+
+	if (!line->pid || !line->threads || !top->nr_parents)
+		return 0;
+	found = bsearch(&key, top->parents, top->nr_parents, sizeof(key), compare_lineages);
+	return found ? found->parent : 0;
+}
+
 /* The lines of a tree, by their index; that behind the last one is above all roots. */
 struct tree {
 	struct node *nodes;      /* by pid */
@@ -48,29 +90,42 @@ static int compare_nodes(const void *a, const void *b)
 	return compare_u64(((const struct node *)a)->pid, ((const struct node *)b)->pid);
 }
 
-/* Lists the children of each line, in the order of the lines. */
+/* Hangs a line below its parent, in front of what hangs there already; who has none is a root. */
+static void hang_line(const struct top *top, struct tree *tree, size_t i, size_t nr_nodes)
+{
+	struct node key = { line_parent(top, &top->rates->lines[top->shown[i]]), 0 };
+	const struct node *found = NULL;
+	size_t parent = top->nr_shown;
+
+	if (key.pid && nr_nodes)
+		found = bsearch(&key, tree->nodes, nr_nodes, sizeof(key), compare_nodes);
+	if (found && found->index != i)
+		parent = found->index;
+	tree->sibling[i] = tree->first[parent];
+	tree->first[parent] = i;
+}
+
+/*
+ * Lists the children of each line, in the order of the lines. Nobody knows the parents of what has ended: these
+ * lines come last.
+ */
 static void find_children(const struct top *top, struct tree *tree)
 {
+	const struct rate *lines = top->rates->lines;
 	size_t count = 0, all = top->nr_shown;
 
-	for (size_t i = 0; i < all; i++) {
+	for (size_t i = 0; i <= all; i++)
 		tree->first[i] = NO_LINE;
-		if (top->rates->lines[top->shown[i]].pid)
-			tree->nodes[count++] =
-				(struct node){ top->rates->lines[top->shown[i]].pid, i };
+	for (size_t i = 0; i < all; i++) {
+		if (lines[top->shown[i]].pid)
+			tree->nodes[count++] = (struct node){ lines[top->shown[i]].pid, i };
 	}
-	tree->first[all] = NO_LINE;
 	qsort(tree->nodes, count, sizeof(*tree->nodes), compare_nodes);
-	for (size_t i = all; i-- > 0;) {
-		const struct rate *line = &top->rates->lines[top->shown[i]];
-		struct node key = { line->pid && line->threads ? parent_of(line->pid) : 0, 0 };
-		const struct node *found = key.pid && count ? bsearch(&key, tree->nodes, count,
-								      sizeof(key), compare_nodes)
-							    : NULL;
-		size_t parent = found && found->index != i ? found->index : all;
-
-		tree->sibling[i] = tree->first[parent];
-		tree->first[parent] = i;
+	for (int is_alive = 0; is_alive < 2; is_alive++) {
+		for (size_t i = all; i-- > 0;) {
+			if ((lines[top->shown[i]].threads != 0) == is_alive)
+				hang_line(top, tree, i, count);
+		}
 	}
 }
 
@@ -86,7 +141,8 @@ int top_make_tree(struct top *top)
 		.above = calloc(count + 1, sizeof(*tree.above)),
 	};
 
-	if (!order || !depths || !tree.nodes || !tree.first || !tree.sibling || !tree.above) {
+	if (!order || !depths || !tree.nodes || !tree.first || !tree.sibling || !tree.above ||
+	    read_parents(top)) {
 		free(order);
 		free(depths);
 		return -ENOMEM;

@@ -2,7 +2,7 @@
 /*
  * Prints what the verifier of this kernel looks at, for each program in one way to configure them.
  *
- * usage: verifier [names] [stacks] [kernel-stacks] [arg0]. Loads and attaches as bpftruss does, and
+ * usage: verifier [names] [stacks] [kernel-stacks] [arg0 | path | file]. Loads and attaches as bpftruss does, and
  * prints a line for each program: its name, instructions and states. The build wraps libbpf's
  * function that opens a skeleton, so that the kernel is asked for these numbers.
  */
@@ -69,7 +69,10 @@ int main(int argc, char **argv)
 		.wait = true,
 		.stacks = is_among(argc, argv, "stacks"),
 		.kernel_stacks = is_among(argc, argv, "kernel-stacks"),
-		.split_by = is_among(argc, argv, "arg0") ? SPLIT_ARG0 : SPLIT_NONE,
+		.split_by = is_among(argc, argv, "arg0")   ? SPLIT_ARG0
+			    : is_among(argc, argv, "path") ? SPLIT_PATH
+			    : is_among(argc, argv, "file") ? SPLIT_FILE
+							   : SPLIT_NONE,
 	};
 	struct diag d;
 

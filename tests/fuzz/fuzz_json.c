@@ -37,6 +37,10 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 	require(!report_csv(snapshot, &lines, out) && !report_rows_json(snapshot, &lines, out));
 	lines.errors = true;
 	require(!report_csv(snapshot, &lines, out));
+	lines = (struct report_options){ .table = { .keys = GROUP_DIR | GROUP_PATH } };
+	require(!report_csv(snapshot, &lines, out));
+	lines.table.keys = GROUP_FILE;
+	require(!report_wide(snapshot, &lines.table, out));
 	lines = (struct report_options){ .show_stacks = true };
 	require(!report_csv(snapshot, &lines, out));
 	require(!report_errors(snapshot, &by_call, out) && !report_chart(snapshot, &by_call, out));

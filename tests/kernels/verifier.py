@@ -13,6 +13,8 @@ MODES = {
     "-c": [],
     "-c -n": ["names"],
     "-c --by arg0": ["arg0"],
+    "-c --by path": ["path"],
+    "-c --by file": ["file"],
     "-c --stacks": ["stacks"],
     "-c --stacks --kernel-stacks": ["stacks", "kernel-stacks"],
 }

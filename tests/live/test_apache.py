@@ -14,6 +14,7 @@ import pytest
 
 from harness import slurp, until
 from prometheus import port_free
+from reports import parse_csv
 
 APACHE = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
@@ -139,6 +140,17 @@ def test_allowoverride_on_the_root_looks_for_htaccess_in_every_directory(live, s
     # It looks below the page as well, which is no directory.
     assert row["errnos"] == {"ENOENT": 100 * apache.directories(), "ENOTDIR": 100}
     assert row["calls"] - row["errors"] == 100
+
+
+def test_errors_by_path_name_each_htaccess(live, start_apache):
+    apache = start_apache("All")
+    bpftruss = live.attach(apache.worker, "--csv", "--errors", "--by", "path", json=False)
+    apache.requests(100)
+    rows = [row for row in parse_csv(bpftruss.stop_text()) if row["path"].endswith("/.htaccess")]
+    found = {(row["syscall"], row["path"], row["errno"]): int(row["count"]) for row in rows}
+    page = apache.pages / "index.html"
+    wanted = {("openat", str(folder / ".htaccess"), "ENOENT"): 100 for folder in page.parents}
+    assert found == {**wanted, ("openat", str(page / ".htaccess"), "ENOTDIR"): 100}
 
 
 def test_attaching_to_all_of_apache_counts_the_same_requests(live, start_apache):

@@ -363,7 +363,7 @@ def test_the_configuration_is_obeyed_and_flags_win(live, tmp_path, more, options
 @pytest.mark.parametrize("text, sentence", [
     ("[daemon]\nsockt = /x\n", "no key sockt"),
     ("[targets]\nname = " + "x" * 300 + "\n", "too long"),
-    ("[metrics]\nlisten = localhost\n", "is no ADDRESS:PORT"),
+    ("[metrics]\nlisten = localhost\n", "is not ADDRESS:PORT"),
     ("[daemon]\ngroup = no-such-group\n", "there is no group"),
 ])  # fmt: skip
 def test_faults_of_the_configuration_are_told_with_their_line(tmp_path, text, sentence):

@@ -121,7 +121,7 @@ REFUSED = [
     (["-c", "-p", "1", "--json", "--csv"], "one format"),
     (["-c", "-p", "1", "--by", "arg0,arg1"], "split by one"),
     (["-c", "-p", "1", "--sort", "pid"], "add --by pid"),
-    (["snapshot", "--by", "tid"], "bpftruss -c counts by these"),
+    (["snapshot", "--by", "tid"], "use bpftruss -c"),
     (["snapshot", "--since", "tomorrow-ish"], "neither a span such as 10m, nor a time"),
     (["history", "--by", "pid"], "not by pid"),
     (["report"], "give one file"),
@@ -143,6 +143,15 @@ def test_what_is_refused_says_what_to_do(typed, wanted):
 def test_help_of_a_verb_is_its_help(verb):
     words = [verb] if verb else []
     assert run("help", *words).stdout == run(*words, "--help").stdout != ""
+
+
+@pytest.mark.parametrize("word", ["-c", "count"])
+def test_help_of_counting_is_found_by_its_option_and_by_its_page(word):
+    assert run("help", word).stdout == run("-c", "--help").stdout != run("--help").stdout
+
+
+def test_help_of_single_calls_is_that_without_a_verb():
+    assert run("help", "calls").stdout == run("help").stdout != ""
 
 
 def test_a_name_of_the_c_library_is_explained_once_and_counts_what_it_calls(busy):

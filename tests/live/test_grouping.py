@@ -274,7 +274,7 @@ def test_a_change_of_the_user_is_seen(live, options, how, changes):
 def test_a_table_by_user_says_who_changed(live):
     target, bpftruss = lingerer(live, "-w", "--by", "user", json=False)
     text = bpftruss.stop_text()
-    said = "lingers %d: changed user while counted; all calls stand under the last one\n"
+    said = "lingers %d: changed user while counted; all its calls are listed under the last one\n"
     assert said % target.pid in text
     assert str(UID) in text and "root" not in text
 

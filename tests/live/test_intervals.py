@@ -194,7 +194,8 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
 
 
 @pytest.mark.parametrize("options", [
-    "--keep-exited 1", "--keep-exited 1 --by tid", "--keep-exited 2 --by arg0", "--by tid,arg0"
+    "--keep-exited 1", "--keep-exited 1 --by tid", "--keep-exited 2 --by arg0", "--by tid,arg0",
+    "--by path", "--keep-exited 2 --by file"
 ])  # fmt: skip
 def test_very_short_intervals_add_up(live, options):
     options = ["-f", "-i", "0.002", *options.split()]

@@ -19,7 +19,7 @@ pytestmark = needs_apache
 def recipes():
     """The commands of bpftruss in the section, as they stand there."""
     with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
-        section = re.search(r"^## Five recipes$(.*?)^## ", file.read(), re.M | re.S).group(1)
+        section = re.search(r"^## Six recipes$(.*?)^## ", file.read(), re.M | re.S).group(1)
     return re.findall(r"^    ((?:sudo )?bpftruss .*)$", section, re.M)
 
 
@@ -29,8 +29,9 @@ CHANGES = [
     (r"\b1234\b", "PID"),
     (r"-d 10\b", "-d 0.5"),
     (r"-u nginx\b", "-n apache2"),
-    (r"-f make\b", "-f make --version"),
+    (r"--as-user make\b", "--as-user=nobody make --version"),
     (r"^bpftruss top$", "bpftruss top --once"),
+    (r"^bpftruss -([pt]) ", r"bpftruss -d 0.5 -\1 "),
     (r'compare "[^"]+" \S+', "compare 1m now"),
     (r'--from "yesterday 22:00" --to 06:00', "--from -1h"),
 ]
@@ -38,6 +39,8 @@ CHANGES = [
 # What a report of each must have, by what is in the command.
 EXPECTED = [
     ("--version", r"^exact"),
+    ("-t open --failed", r'^\d+/\d+:\topenat\(AT_FDCWD, ".*/\.htaccess", .* Err#2 ENOENT$'),
+    ("bpftruss -p ", r"^(?:\d+/\d+:\t)?accept4\(\d.* = \d"),
     ("--in-flight", r"^apache2 \d+.*: (accept4|poll|read|epoll)"),
     ("bpftruss top", r"^ *\d+ apache2 "),
     ("--by comm,syscall", r"^apache2 +\S+ +\d+"),

@@ -6,6 +6,7 @@ of no file, processes that have ended.
 """
 
 import os
+import re
 import shlex
 import shutil
 import time
@@ -36,7 +37,21 @@ def library_calls(report, pid=None):
     return found
 
 
+def table_kib(bpftruss):
+    """How much memory unwind tables take when counting begins."""
+    return int(re.search(r"unwind tables of \d+ files, (\d+) KiB", bpftruss.stderr())[1])
+
+
 # --- code that comes -----------------------------------------------------------------------------
+
+
+def test_a_process_waits_for_the_tables_of_its_own_files_only(live):
+    program = live.spawn("sleep", "60")
+    attached = live.attach(program.pid, "--stacks", "-v")
+    # All that bpftruss has mapped itself is among what is mapped for a command.
+    started = live.start("true", options=["--stacks", "-v"])
+    assert started.wait() == 0, started.stderr()
+    assert 0 < table_kib(attached) < table_kib(started)
 
 
 def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):

@@ -12,35 +12,9 @@ import sys
 import pytest
 
 from harness import BPFTRUSS, IS_X86, Live
-from stacks import (FIXTURES, Waiting, count_waits, fixture, judge, must_be_complete, output_of,
-                    stack_differences, stack_text, symbols, symbols_outside_libc)  # fmt: skip
-
-# How many frames the fixture adds between main and the wait, below a handler or not.
-BUILDS = "clang clang-O0 O0 O2 O3-realign fixed static static-pie stripped linked mini".split()
-SYMBOLS = {"linked": "chain-O2.debug", "mini": "chain-mini.symbols"}
-MODES = {
-    "plain": {},
-    "deep": {"number": 100},
-    "syscall": {},
-    "realigned": {},
-    "timer": {},
-    "altstack": {},
-    "fault": {},
-    "steps": {"number": 9, "waits": 9},
-    "threads": {"number": 5},
-    "vfork": {"child": True},
-}
-
-
-class Wait(Waiting):
-    """Runs one mode of tests/stacks/chain.c."""
-
-    def __init__(self, directory, build, mode, number=1, **options):
-        self.build, self.mode = build, mode
-        threads = number if mode == "threads" else 1
-        argv = [fixture("chain-" + build), mode, str(number)]
-        debug = {os.path.basename(argv[0]): os.path.join(FIXTURES, SYMBOLS.get(build, ""))}
-        super().__init__(directory, argv, threads=threads, debug=debug, **options)
+from stacks import (BUILDS, FIXTURES, MODES, Wait, Waiting, count_waits, fixture, judge,
+                    must_be_complete, output_of, stack_differences, stack_text, symbols,
+                    symbols_outside_libc)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ TABLE = os.path.join(TOP, "docs", "internals", "VERIFIER.md")
 @pytest.mark.parametrize("mode", verifier.MODES)
 def test_no_program_has_grown_by_a_fifth(mode):
     with open(TABLE, encoding="utf-8") as table:
-        columns = verifier.parse(table.read())[mode]
+        columns = verifier.parse(table.read()).get(mode, {})
     kernel = verifier.running_kernel()
     if kernel not in columns:
         pytest.skip("kernel %s is not in docs/internals/VERIFIER.md" % kernel)

@@ -14,6 +14,7 @@
  *              of a call through the PLT, whose stub goes to the linker
  *   threads    in NUMBER threads
  *   vfork      in a child that borrows its parent's memory
+ *   turns      sleeps for ever, below 16 frames of a function and 10 of another one in turn
  * fault and steps are there on x86-64 alone.
  */
 #define _GNU_SOURCE
@@ -27,6 +28,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -221,6 +223,45 @@ static NOINLINE void wait_in_vfork(void)
 	BARRIER();
 }
 
+static NOINLINE void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	BARRIER();
+}
+
+/* These leave other frames where those of the other one were. */
+static NOINLINE int narrow(int left)
+{
+	volatile int here = left;
+
+	if (left)
+		sink = narrow(left - 1);
+	else
+		nap();
+	BARRIER();
+	return here;
+}
+
+static NOINLINE int wide(int left)
+{
+	volatile int here[6] = { left, left, left, left, left, left };
+
+	if (left)
+		sink = wide(left - 1);
+	else
+		nap();
+	BARRIER();
+	return here[sink & 3];
+}
+
+static NOINLINE void nap_in_turns(void)
+{
+	for (;;) {
+		narrow(15);
+		wide(9);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -246,6 +287,8 @@ int main(int argc, char **argv)
 		wait_in_threads(number);
 	else if (!strcmp(mode, "vfork"))
 		wait_in_vfork();
+	else if (!strcmp(mode, "turns"))
+		nap_in_turns();
 	else
 		return 2;
 	BARRIER();

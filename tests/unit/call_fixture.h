@@ -4,6 +4,7 @@
 
 #include "calls/strace.h"
 #include "calls/truss.h"
+#include "json/call.h"
 #include "syscalls/names.h"
 #include "test.h"
 
@@ -91,18 +92,25 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 	assert_non_null(call_record_read(made->bytes, record_of(made)->size));
 }
 
-static inline const char *fixture_fd_name(void *context, const struct call_record *record, int fd,
-					   bool is_made)
+/* What this one is was found out late. */
+#define LATE_FD 7
+
+static inline struct fd_text fixture_fd_name(void *context, const struct call_record *record,
+					     int fd, __attribute__((unused)) bool is_made)
 {
-	static const char *const names[] = {
-		[3] = "/srv/a", [4] = "socket:[77]", [5] = "/a<b>\n\"", [6] = "/gone (deleted)"
-	};
+	static const char *const names[] = { [3] = "/srv/a",
+					     [4] = "socket:[77]",
+					     [5] = "/a<b>\n\"",
+					     [6] = "/gone (deleted)",
+					     [LATE_FD] = "/late" };
 
 	assert_ptr_equal(context, &fixture_fd_name);
 	assert_int_equal(record->pid, 100);
 	if (fd == AT_FDCWD)
-		return "/cwd";
-	return fd >= 0 && (size_t)fd < ARRAY_SIZE(names) ? names[fd] : NULL;
+		return (struct fd_text){ .text = "/cwd" };
+	if (fd < 0 || (size_t)fd >= ARRAY_SIZE(names))
+		return (struct fd_text){ .text = NULL };
+	return (struct fd_text){ names[fd], fd == LATE_FD };
 }
 
 static inline struct call_decoder *decoder_make(bool has_names, const struct syscall_set *raw,
@@ -158,6 +166,21 @@ static inline char *strace_line(struct call_decoder *decoder, const struct call_
 	end = strstr(text, behind);
 	if (end)
 		*end = 0;
+	return text;
+}
+
+static const struct call_context json_context = {
+	.real_ns = 1732459000123456789, .native = ABI_X86_64, .comm = "w\"\x1b", .comm_size = 16
+};
+
+static inline char *json_line(struct call_decoder *decoder, const struct call_record *record)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_call_json(decoder, record, &json_context, out), 0);
+	assert_int_equal(fclose(out), 0);
 	return text;
 }
 

@@ -7,24 +7,8 @@
 #include <sys/epoll.h>
 
 #include "call_fixture.h"
-#include "json/call.h"
 
 /* --- bytes -------------------------------------------------------------------------------------- */
-
-static const struct call_context json_context = {
-	.real_ns = 1732459000123456789, .native = ABI_X86_64, .comm = "w\"\x1b", .comm_size = 16
-};
-
-static char *json_line(struct call_decoder *decoder, const struct call_record *record)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report_call_json(decoder, record, &json_context, out), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
 
 /* Every line is printable ASCII. */
 static void clean_check(const char *text)
@@ -275,6 +259,25 @@ TEST(test_odd_numbers)
 	all_forms_check(decoder, &made);
 }
 
+/* One that does not exist is taken for the first. */
+TEST(test_odd_abi)
+{
+	__cleanup(call_decoder_freep) struct call_decoder *decoder =
+		decoder_make(false, NULL, NULL);
+	struct stat file = { .st_mode = S_IFREG | 0644, .st_size = 5 };
+	const struct call_given given = {
+		"fstat", { 3, 0x10 }, 0, { THING_AT(1, file) }, "", NULL
+	};
+	static struct record_made made;
+	char *line __cleanup(freep) = NULL;
+
+	record_make(&made, ABI_X86_64, &given);
+	record_of(&made)->abi = NR_SYSCALL_ABI;
+	line = truss_line(decoder, record_of(&made));
+	assert_string_equal(line, "fstat(3, {st_mode=S_IFREG|0644, st_size=5, ...}) = 0");
+	all_forms_check(decoder, &made);
+}
+
 /* Structures that are shorter than they should be, and counts beyond what is there. */
 TEST(test_short_structures)
 {
@@ -450,6 +453,12 @@ TEST(test_names_of_descriptors)
 		{ "close", { 6 }, 0, { { 0 } }, "close(6</gone>(deleted)) = 0", NULL },
 		{ "close", { 9 }, 0, { { 0 } }, "close(9) = 0", NULL },
 		{ "dup", { 3 }, 4, { { 0 } }, "dup(3</srv/a>) = 4<socket:[77]>", NULL },
+		{ "dup",
+		  { LATE_FD },
+		  LATE_FD,
+		  { { 0 } },
+		  "dup(7</late>?) = 7</late>?",
+		  "dup(7</late>) = 7</late>" },
 		{ "pipe2",
 		  { 0x10, 0 },
 		  0,
@@ -605,83 +614,4 @@ TEST(test_whole_buffers)
 	assert_string_equal(more,
 			    "    0000  61                                                a\n"
 			    "    0000  62 63                                             bc\n");
-}
-
-/* --- JSON --------------------------------------------------------------------------------------- */
-
-TEST(test_json)
-{
-	__cleanup(call_decoder_freep) struct call_decoder *decoder = decoder_make(true, NULL, NULL);
-	const struct call_given given = { "openat", { CWD, 0x10, 0x80041, 0644 },
-					  -ENOENT,  { { 1, PART_SELF, PIECE_AT_EXIT, "/etc", 5 } },
-					  NULL,     NULL };
-	static struct record_made made;
-	char *json __cleanup(freep) = NULL;
-
-	record_make(&made, ABI_X86_64, &given);
-	json = json_line(decoder, record_of(&made));
-	assert_string_equal(
-		json,
-		"{\"schema\":1,\"time\":\"2024-11-24T14:36:40.123456789Z\",\"pid\":100,\"tid\":101,"
-		"\"comm\":\"w\\\"\\u001B\",\"number\":7,\"syscall\":\"openat\",\"args\":["
-		"{\"name\":\"dirfd\",\"kind\":\"fd\",\"value\":-100,\"text\":\"AT_FDCWD\",\"is\":"
-		"\"/cwd\"},"
-		"{\"name\":\"pathname\",\"kind\":\"path\",\"read\":\"after\",\"value\":\"/etc\"},"
-		"{\"name\":\"flags\",\"kind\":\"flags\",\"value\":524353,\"text\":"
-		"\"O_WRONLY|O_CREAT|O_CLOEXEC\"},"
-		"{\"name\":\"mode\",\"kind\":\"mode\",\"value\":420,\"text\":\"0644\"}],"
-		"\"result\":-2,\"errno\":\"ENOENT\",\"wall_ns\":12345,\"cpu_ns\":10000,"
-		"\"runq_ns\":345,\"sleep_ns\":2000}\n");
-}
-
-static void arguments_check(const struct call_given *given, const char *expected)
-{
-	__cleanup(call_decoder_freep) struct call_decoder *decoder =
-		decoder_make(false, NULL, NULL);
-	static struct record_made made;
-	char *json __cleanup(freep) = NULL, *from, *end;
-
-	record_make(&made, ABI_X86_64, given);
-	json = json_line(decoder, record_of(&made));
-	from = strstr(json, "\"args\":");
-	end = strstr(json, ",\"result\"");
-	assert_non_null(from);
-	assert_non_null(end);
-	*end = 0;
-	assert_string_equal(from + strlen("\"args\":"), expected);
-}
-
-TEST(test_json_values)
-{
-	const struct call_given mask = { "rt_sigprocmask",
-					 { 0, 0x10, 0, 8 },
-					 0,
-					 { THING_AT(1, (uint64_t){ ~1ULL }) },
-					 NULL,
-					 NULL };
-	const struct call_given poll = {
-		"poll", { 0x10, 1, 5 },
-		1,      { THING_AT(0, (struct pollfd){ 6, POLLIN, POLLIN }) },
-		NULL,   NULL
-	};
-	const struct call_given write = { "write", { 1, 0x10, 9 }, 9, { BYTES_AT(1, "abc") }, NULL,
-					  NULL };
-	const struct call_given absent = { "chdir", { 0x10 }, 0, { NONE_AT(0) }, NULL, NULL };
-
-	arguments_check(&mask,
-			"[{\"name\":\"how\",\"kind\":\"enum\",\"value\":0,\"text\":\"SIG_BLOCK\"},"
-			"{\"name\":\"set\",\"kind\":\"sigset\",\"value\":{\"all_but\":[\"HUP\"]}},"
-			"{\"name\":\"oldset\",\"kind\":\"sigset\",\"value\":null},"
-			"{\"name\":\"sigsetsize\",\"kind\":\"uint\",\"value\":8}]");
-	arguments_check(&poll,
-			"[{\"name\":\"fds\",\"kind\":\"pollfd\",\"value\":[{\"fd\":6,\"events\":"
-			"{\"value\":1,\"text\":\"POLLIN\"},\"revents\":{\"value\":1,\"text\":"
-			"\"POLLIN\"}}]},{\"name\":\"nfds\",\"kind\":\"uint\",\"value\":1},"
-			"{\"name\":\"timeout\",\"kind\":\"ms\",\"value\":5}]");
-	arguments_check(&write,
-			"[{\"name\":\"fd\",\"kind\":\"fd\",\"value\":1},"
-			"{\"name\":\"buf\",\"kind\":\"data\",\"value\":\"abc\",\"cut\":true},"
-			"{\"name\":\"count\",\"kind\":\"uint\",\"value\":9}]");
-	arguments_check(&absent, "[{\"name\":\"path\",\"kind\":\"path\",\"value\":null,"
-				 "\"address\":16,\"missing\":\"not in memory\"}]");
 }

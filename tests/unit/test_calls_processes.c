@@ -126,6 +126,74 @@ TEST(test_sockets)
 	      { "listen", { 5, 128 }, 0, { { 0 } }, "listen(5, 128) = 0", NULL });
 }
 
+/* What strace writes of these, too. */
+TEST(test_orders_and_ends)
+{
+	CHECK({ "openat",
+		{ CWD, 1, O_NONBLOCK | O_DIRECTORY | O_CLOEXEC },
+		3,
+		{ TEXT_AT(1, "/") },
+		"openat(AT_FDCWD, \"/\", O_RDONLY|O_NONBLOCK|O_CLOEXEC|O_DIRECTORY) = 3",
+		NULL },
+	      { "socket",
+		{ AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0 },
+		3,
+		{ { 0 } },
+		"socket(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK, 0) = 3",
+		NULL },
+	      { "getsockopt",
+		{ 5, SOL_SOCKET, SO_ERROR, 0x10, 0x20 },
+		0,
+		{ THING_AT(3, (int){ ECONNREFUSED }), THING_AT(4, (uint32_t){ 4 }) },
+		"getsockopt(5, SOL_SOCKET, SO_ERROR, [ECONNREFUSED], [4]) = 0",
+		NULL },
+	      { "kill", { 5, SIGIO }, 0, { { 0 } }, "kill(5, SIGIO) = 0", NULL },
+	      { "getdents64",
+		{ 3, 0x10, 32768 },
+		0,
+		{ { 0 } },
+		"getdents64(3, 0x10, 32768) = 0",
+		NULL },
+	      { "mremap",
+		{ 0x1000, 1, 2, 1, 9 },
+		0x1000,
+		{ { 0 } },
+		"mremap(0x1000, 1, 2, MREMAP_MAYMOVE) = 0x1000",
+		NULL },
+	      { "rseq",
+		{ 0x7f00, 32, 0, 0x53053053 },
+		0,
+		{ { 0 } },
+		"rseq(0x7f00, 0x20, 0, 0x53053053) = 0",
+		NULL },
+	      { "clone3",
+		{ 0x10, 64 },
+		102,
+		{ { 0, PART_SELF, 0, "\0\1\0\0\0\0\0\0", 8 } },
+		"clone3({flags=CLONE_VM, ...}, 64) = 102",
+		NULL },
+	      { "clone3",
+		{ 0x10, 8 },
+		102,
+		{ { 0, PART_SELF, 0, "\0\1\0\0\0\0\0\0", 8 } },
+		"clone3({flags=CLONE_VM}, 8) = 102",
+		NULL },
+	      { "futex",
+		{ 0x7f00, 0x189, 5, 0, 0, UINT64_MAX },
+		0,
+		{ { 0 } },
+		"futex(0x7f00, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 5, NULL, "
+		"FUTEX_BITSET_MATCH_ANY) = 0",
+		NULL },
+	      /* The piece has more than was received. */
+	      { "recvfrom",
+		{ 5, 0x10, 100, 0, 0, 0 },
+		2,
+		{ { 1, PART_SELF, PIECE_CUT, "hi and more", 11 } },
+		"recvfrom(5, \"hi\", 100, 0, NULL, NULL) = 2",
+		NULL });
+}
+
 TEST(test_messages)
 {
 	const uint64_t iovec[] = { 0x20, 5, 0x30, 6 }, one[] = { 0x20, 100 };

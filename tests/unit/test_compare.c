@@ -498,7 +498,7 @@ TEST(test_fits)
 		assert_true(columns >= before);
 		before = columns;
 	}
-	assert_int_equal(before, 17);
+	assert_int_equal(before, 18);
 }
 
 /* The verdict does not depend on what is shown. */

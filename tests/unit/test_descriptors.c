@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/clock.h"
 #include "calls/descriptors.h"
 #include "syscalls/names.h"
 
@@ -216,6 +217,20 @@ PROC_TEST(test_open_and_close)
 	call(proc, 1, "read", 10, 3, 0x1000, 10);
 	assert_used(proc, 3, "/etc/passwd");
 	assert_asked(proc, 0);
+}
+
+/* What /proc said is certain for calls that began since, until something changes it. */
+PROC_TEST(test_what_proc_said_becomes_certain)
+{
+	LINKS(proc, { 1, 3, "/srv/log" });
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_late(proc, 3, "/srv/log");
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_late(proc, 3, "/srv/log");
+	proc->now_ns = clock_mono_ns() + NS_PER_SEC;
+	call(proc, 1, "read", 10, 3, 0x1000, 10);
+	assert_used(proc, 3, "/srv/log");
+	assert_asked(proc, 1);
 }
 
 PROC_TEST(test_failures_teach_nothing)

@@ -145,6 +145,40 @@ static void take_hostile(struct in_flight *list)
 	list->real_ns = 1769904000 * (int64_t)SEC;
 }
 
+/* So many frames that the outermost are only counted. */
+#define MANY_FRAMES 33
+
+static void take_stack(struct in_flight *list, struct flight *flight)
+{
+	struct stack_frame frames[MANY_FRAMES];
+	struct stack stack = {
+		.id = 1, .end = STACK_NO_RULE, .nr_frames = MANY_FRAMES, .frames = frames
+	};
+
+	assert_int_equal(stack_table_new(&list->stacks), 0);
+	for (int i = 0; i < MANY_FRAMES; i++)
+		frames[i] = (struct stack_frame){ .module = "li\nb.so", .offset = 16 };
+	frames[0].symbol = "read\x1b[31m";
+	frames[1] = (struct stack_frame){ .offset = 0x7f0000001234 };
+	for (int i = 0; i < MANY_FRAMES; i++) {
+		stack_table_intern(list->stacks, frames[i].module, &frames[i].module);
+		stack_table_intern(list->stacks, frames[i].symbol, &frames[i].symbol);
+	}
+	assert_int_equal(stack_table_put(list->stacks, &stack), 0);
+	flight->stack = stack_table_find(list->stacks, 1);
+}
+
+TEST(test_text_with_a_stack)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+
+	take_hostile(&list);
+	take_stack(&list, &list.items[0]);
+	list.stacks_left_out = 1;
+	golden_render("in_flight_stack_text", report_in_flight, &list);
+	golden_render("in_flight_stack_json", report_in_flight_json, &list);
+}
+
 TEST(test_text)
 {
 	struct in_flight list __cleanup(in_flight_done) = { 0 };

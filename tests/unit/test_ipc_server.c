@@ -369,7 +369,7 @@ FOLDER_TEST(test_full_kept)
 FOLDER_TEST(test_file_kept)
 {
 	close(open(fixture->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	must_fail(listen_on(fixture->path, &d), -EEXIST, "is no socket");
+	must_fail(listen_on(fixture->path, &d), -EEXIST, "is not a socket");
 	assert_int_equal(access(fixture->path, F_OK), 0);
 }
 

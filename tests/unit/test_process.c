@@ -625,3 +625,16 @@ TEST(test_back_off)
 				clock_mono_ns() + seconds[i] * NS_PER_SEC);
 	}
 }
+
+TEST(test_a_process_is_the_one_that_it_was_said_to_be)
+{
+	int process __cleanup(closep) = process_open((uint32_t)getpid());
+	int first __cleanup(closep) = process_open(1);
+	struct process_id id;
+
+	assert_true(process_identify(process, (uint32_t)getpid(), &id));
+	assert_has(&id, pid, getpid(), layout, 0);
+	assert_true(process_is(process, &id));
+	assert_false(process_is(first, &id));
+	assert_false(process_identify(-1, 1, &id));
+}

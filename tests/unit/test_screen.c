@@ -222,6 +222,35 @@ TEST(test_states)
 	assert_int_equal(top.by, RATE_BY_CONTAINER);
 }
 
+static void title_check(const struct top *top, size_t index, const char *expected)
+{
+	char title[TOP_TEXT_MAX];
+
+	columns_title(top->rates, top_line(top, index), title, sizeof(title));
+	assert_string_equal(title, expected);
+}
+
+TOP_TEST(test_titles, 80, 24)
+{
+	pressed(top, "g", by, RATE_BY_COMM);
+	title_check(top, 0, "processes named nginx");
+	pressed(top, "gg", by, RATE_BY_USER);
+	title_check(top, 0, "user www-data");
+	pressed(top, "g", by, RATE_BY_CONTAINER);
+	title_check(top, 0, "processes in no container");
+}
+
+/* A call has no calls: of it errors are shown first. */
+TOP_TEST(test_panes_of_a_call, 100, 36)
+{
+	assert_int_equal(top_pane_shown(top), PANE_CALLS);
+	pressed(top, "ggggg", by, RATE_BY_SYSCALL);
+	assert_int_equal(top_pane_shown(top), PANE_ERRORS);
+	pressed(top, "\t", pane, PANE_DURATIONS);
+	pressed(top, "\t\t", pane, PANE_ERRORS);
+	pressed(top, "\t\tg\t", pane, PANE_CALLS);
+}
+
 TOP_TEST(test_panes, 100, 36)
 {
 	check(top, "top_pane_calls");
@@ -268,6 +297,98 @@ TOP_TEST(test_reverse_and_threads, 80, 24)
 	assert_has(top, rates->by, RATE_BY_TID);
 	free(screen_text(top));
 	pressed(top, "H", by, RATE_BY_PID);
+}
+
+/* A process whose first parent, given here, ends when asked to; then it has another one. */
+static pid_t orphan_start(pid_t *ret_parent)
+{
+	pid_t child = 0;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	*ret_parent = fork();
+	assert_true(*ret_parent >= 0);
+	if (*ret_parent == 0) {
+		child = fork();
+		if (child > 0 && write(fds[1], &child, sizeof(child)) != sizeof(child))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(fds[0], &child, sizeof(child)), sizeof(child));
+	close(fds[0]);
+	close(fds[1]);
+	return child;
+}
+
+static struct rates *rates_of_two(pid_t one, pid_t other)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+	struct rates *rates;
+
+	take_process(after, (uint32_t)one, "parent", 6, 1, 0);
+	take_process(after, (uint32_t)other, "child", 5, 1, 0);
+	earlier = reading(before, 0);
+	later = reading(after, 2 * SEC);
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	return rates;
+}
+
+/* How deep a process stands in the tree. */
+static int depth_of(const struct top *top, pid_t pid)
+{
+	for (size_t i = 0; i < top->rates->nr_lines; i++) {
+		if (top->rates->lines[i].pid == (uint32_t)pid)
+			return top->depths[i];
+	}
+	return -1;
+}
+
+TOP_TEST(test_tree_reads_parents_once_an_interval, 80, 24)
+{
+	pid_t parent, child = orphan_start(&parent);
+	struct column_place places[MAX_COLUMNS];
+
+	assert_int_equal(top_update(top, rates_of_two(parent, child)), 0);
+	press(top, "t");
+	assert_all(depth_of(top, parent) == 0, depth_of(top, child) == 1);
+	/* Names keep their whole width behind the branches. */
+	assert_true(columns_place(top, places) > 4);
+	assert_string_equal(places[1].column->head, "COMM");
+	assert_int_equal(places[1].width, 15 + 8);
+	press(top, "t");
+	assert_true(columns_place(top, places) > 4);
+	assert_int_equal(places[1].width, 15);
+	press(top, "t");
+	kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	/* Keys arrange the tree anew, also with fewer lines, and ask nobody. */
+	press(top, "IR/childXtt");
+	assert_int_equal(depth_of(top, child), 1);
+	assert_int_equal(top_update(top, rates_of_two(parent, child)), 0);
+	assert_int_equal(depth_of(top, child), 0);
+	kill(child, SIGKILL);
+}
+
+/* Whose parent nobody knows stands below the tree, however much it did. */
+TOP_TEST(test_tree_has_ended_processes_last, 80, 24)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+	struct rates *rates;
+
+	take_process(after, 4194300, "ended", 5, 0, 0);
+	take_row(after, 4194300, "read", 1000, USEC, 0, 0);
+	take_process(after, 4194301, "lives", 5, 1, 0);
+	take_row(after, 4194301, "read", 1, USEC, 0, 0);
+	earlier = reading(before, 0);
+	later = reading(after, 2 * SEC);
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	assert_int_equal(top_update(top, rates), 0);
+	assert_int_equal(top_line(top, 0)->pid, 4194300);
+	press(top, "t");
+	assert_all(top_line(top, 0)->pid == 4194301, top_line(top, 1)->pid == 4194300);
 }
 
 static void bar_check(struct microstates states, const char *expected)

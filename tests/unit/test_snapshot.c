@@ -412,12 +412,13 @@ BUILDER_TEST(test_exact)
 
 /* The keys of the JSON contract, in its order: changing one breaks readers. */
 static const char *const keys[] = {
-	"untracked_tasks",    "task_table_full",  "slot_table_full", "errno_table_full",
-	"bucket_wrapped",     "exit_missed",      "time_clamped",    "user_time_unknown",
-	"foreign_table_full", "late_threads",     "errnos_off",      "stack_table_full",
-	"arg0_table_full",    "switch_unseen",    "lookup_busy",     "hist_table_full",
-	"numbers_folded",     "kinds_folded",     "enter_missed",    "leave_missed",
-	"switch_missed",      "lifecycle_missed", "change_missed",   "torn_reads",
+	"untracked_tasks",    "task_table_full", "slot_table_full",  "errno_table_full",
+	"bucket_wrapped",     "exit_missed",     "time_clamped",     "user_time_unknown",
+	"foreign_table_full", "late_threads",    "errnos_off",       "stack_table_full",
+	"arg0_table_full",    "switch_unseen",   "lookup_busy",      "hist_table_full",
+	"path_table_full",    "numbers_folded",  "kinds_folded",     "enter_missed",
+	"leave_missed",       "switch_missed",   "lifecycle_missed", "change_missed",
+	"torn_reads",
 };
 
 TEST(test_each_loss)

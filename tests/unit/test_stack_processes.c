@@ -73,6 +73,34 @@ SERVICE_TEST(test_jit, 0, NULL)
 	munmap(code, 8192);
 }
 
+/* What a JIT says after a reading, the next one has. */
+SERVICE_TEST(test_jit_that_speaks_later, 0, NULL)
+{
+	const struct process_id self = own_id();
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long at = (unsigned long)(uintptr_t)code;
+	uint64_t frames[] = { FRAME_RAW | FRAME_OF_NO_FILE | (at + 0x20),
+			      FRAME_RAW | FRAME_OF_NO_FILE | (at + 0x120) };
+	const struct stack *stack = add_of(s, &self, frames, 2);
+
+	settle(s);
+	assert_frame(&stack->frames[0], NULL, NULL, at + 0x20);
+	write_map("w", "%lx 100 first\n", at);
+	settle(s);
+	assert_frame(&stack->frames[0], "[jit]", "first", 0x20);
+	assert_frame(&stack->frames[1], NULL, NULL, at + 0x120);
+	/* It has nothing new to say. */
+	settle(s);
+	assert_frame(&stack->frames[1], NULL, NULL, at + 0x120);
+	assert_counts(s, waiting, 0, failed, 0, places, 2);
+	write_map("a", "%lx 100 second\n", at + 0x100);
+	settle(s);
+	assert_frame(&stack->frames[1], "[jit]", "second", 0x20);
+	assert_counts(s, waiting, 0, failed, 0, places, 0);
+	unlink(map_path());
+	munmap(code, 4096);
+}
+
 static uint32_t own_exec_pages(void)
 {
 	FILE *maps __cleanup(fclosep) = fopen("/proc/self/maps", "re");

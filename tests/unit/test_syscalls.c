@@ -570,6 +570,8 @@ TEST(test_names_explain_themselves)
 		{ "read,open", "open means open, openat, openat2" },
 		{ "waitpid", "waitpid means wait4, waitid" },
 		{ "stat", "stat means stat, newfstatat, statx" },
+		{ "fork,read,stat",
+		  "fork means clone, fork, vfork, clone3; stat means stat, newfstatat, statx" },
 		{ "=open,read,%file,open*", NULL },
 	};
 

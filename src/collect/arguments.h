@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names the paths and files that rows are split by: reads the kernel's table of them, and looks into /proc. */
+#pragma once
+
+#include "collect/options.h"
+
+struct arguments;
+struct truss_bpf;
+
+/* Before the object is loaded. */
+void arguments_configure(struct truss_bpf *skel, const struct collector_options *options);
+
+/* Once it is loaded, and before it is attached. 0 or -errno. */
+int arguments_new(const struct truss_bpf *skel, struct arguments **ret);
+
+void arguments_free(struct arguments *arguments);
+
+/* What all keys so far are called; the caller shares it. 0 or -errno. */
+int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
+		   struct argument_texts **ret);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copies what a walk up the stacks of a process needs: its mappings of code, and parts of the memory of some
+ * of its threads. A copy of this process does it, as whoever asks for that may have to wait for a lock of
+ * the process, or for a disk.
+ */
+#pragma once
+
+#include "base/process.h"
+#include "bpftruss/abi.h"
+
+#define MAX_CODE_MAPPINGS 4096
+
+/* The top of a stack, and other places as far as a walk asks for them, such as a signal's stack. */
+#define MAX_WINDOWS   9
+#define TOP_BYTES     (128u * 1024)
+#define WINDOW_BYTES  4096u
+#define WINDOWS_BYTES (TOP_BYTES + (MAX_WINDOWS - 1) * WINDOW_BYTES)
+
+struct code_name_mapping {
+	struct code_mapping memory;
+	uint32_t name; /* offset in names */
+};
+
+struct memory_window {
+	uint64_t start;
+	uint32_t place; /* in memory */
+	uint32_t size;  /* as wanted, and what is there once it is taken */
+	bool is_taken;
+};
+
+struct thread_memory {
+	const struct listed_thread *thread; /* borrowed */
+	bool is_still;                      /* it has slept all the time since it was listed */
+	size_t nr_windows;
+	struct memory_window windows[MAX_WINDOWS];
+	uint8_t memory[WINDOWS_BYTES];
+};
+
+/* Shared with the copy that fills it. Only what is used takes memory. */
+struct process_memory {
+	size_t bytes; /* of all this */
+	uint32_t pid;
+	bool has_mappings;
+	size_t nr_mappings, names_bytes;
+	struct code_name_mapping mappings[MAX_CODE_MAPPINGS];
+	char names[MAX_CODE_MAPPINGS * (NAME_MAX + 1)]; /* each ends in NUL */
+	size_t nr_threads;
+	struct thread_memory threads[];
+};
+
+/* With room for so many threads, which the caller fills in. NULL: no memory. */
+struct process_memory *process_memory_new(uint32_t pid, size_t nr_threads);
+void process_memory_free(struct process_memory *memory);
+
+/* Wants a part of a thread's memory from an address on. False: it is not there, or there is no more room. */
+bool thread_memory_want(struct thread_memory *memory, uint64_t address);
+
+/*
+ * Takes all that is wanted of some processes, and is not taken yet: it is there then, or never will be. The
+ * memory of a process of which that took too long, or that is gone, is freed: NULL stands in its place.
+ */
+void process_memory_take(struct process_memory **processes, size_t nr);
+
+/* Eight bytes that were taken; false: they were not. */
+bool thread_memory_read(const struct thread_memory *memory, uint64_t address, uint64_t *ret);
+
+/* The mapping of code at an address; NULL: there is none. */
+const struct code_name_mapping *process_memory_find(const struct process_memory *memory,
+						    uint64_t address);

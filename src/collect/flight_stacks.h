@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user stacks of threads that sleep. They are not stopped: their memory is copied, and the copy counts
+ * only if the thread has slept on, by the kernel's count of its context switches.
+ */
+#pragma once
+
+#include "model/in_flight.h"
+
+/* So many threads have their stacks taken, of the first that are shown. */
+#define MAX_FLIGHT_STACKS 256
+
+struct flight_stacks;
+
+/* Copies the stacks of the first threads of a list, which was just made. 0 or -ENOMEM. */
+int flight_stacks_take(struct in_flight *list, size_t top, struct flight_stacks **ret);
+void flight_stacks_free(struct flight_stacks *stacks);
+CLEANUP_OF(flight_stacks, flight_stacks_free)
+
+/*
+ * Walks up the stacks that were taken, and names what is found; what is not found within some seconds is left
+ * out. 0 or -ENOMEM.
+ */
+int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walks up the stack of a thread that sleeps, by the same rules as the programs do (bpf/unwind.bpf.h), but
+ * in a copy of its memory. All of that is foreign: whatever it says, a walk ends after MAX_FRAMES frames.
+ */
+#pragma once
+
+#include "base/mem.h"
+#include "bpftruss/stack_abi.h"
+
+/* The registers of the thread when it called; di is only needed where it called by vfork(). */
+struct walk_registers {
+	uint64_t ip, sp, bp, di;
+};
+
+/* What is known of code: how it is kept in a stack, without flags, and how to find its caller. */
+struct walk_code {
+	uint64_t frame;
+	struct unwind_rule rule;
+	bool is_pending; /* the rule is not known yet */
+};
+
+/* Where a walk finds what it needs. */
+struct walk_source {
+	void *closure;
+	/* Eight bytes of the thread's memory; false: they are not there. */
+	bool (*read)(void *closure, uint64_t address, uint64_t *ret);
+	/* False: no code is mapped there. */
+	bool (*find)(void *closure, uint64_t pc, struct walk_code *ret);
+};
+
+/* Fills frames, nr_frames and end of a stack. */
+void user_walk(const struct walk_registers *registers, const struct walk_source *source,
+	       struct stack_event *ret);

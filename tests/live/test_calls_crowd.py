@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Single calls of programs and hosts that are too much: what is shown is bounded, right, and adds up."""
+
+import re
+
+import pytest
+
+from call_lines import Calls, attach, show
+from harness import NUMBERS, skip_if_sanitized, slurp, until
+
+OF_A_BUSY_HOST = {"calls"}
+
+
+def peak_bytes(process):
+    return int(re.search(r"VmHWM:\s+(\d+) kB", slurp("/proc/%d/status" % process.pid).decode())[1]) << 10
+
+
+def test_calls_that_are_as_large_as_can_be_are_shown_or_stated(live):
+    """Their makers are as fast as they can be; the reader takes what it can, and no memory beyond its bounds."""
+    skip_if_sanitized()
+    target = live.workload("torrent", "large", 50000)
+    calls = attach(live, target.pid, "-f", "-s", 1022)
+    before = peak_bytes(calls)
+    target.go()
+    assert target.wait() == 0
+    peak = peak_bytes(calls) if calls.popen.poll() is None else 0
+    lines = calls.lines()
+    assert peak - before < 256 << 20
+    assert lines.conclusion.counted == sum(row["calls"] for row in target.table().rows)
+    assert lines.conclusion.shown > 1000
+    longest = 8 * len('{iov_base="", iov_len=4096}, ') + 4 * 8 * 1022 + 200
+    assert max(map(len, lines.text.splitlines())) < longest
+    assert re.search(r"[^ -~\n\t…]", lines.text) is None
+
+
+def test_a_host_of_sleeping_threads_does_not_stall_what_is_awake(live):
+    skip_if_sanitized()
+    target = live.workload("torrent", "masses", 200, 5000)
+    calls = live.add(Calls, ["-a", "-l", "-t", "getppid"]).wait_attached()
+    before = peak_bytes(calls)
+    target.go()
+    assert target.wait() == 0
+    until(lambda: calls.shown().count("\n%d/" % target.pid) or calls.popen.poll() is not None, "lines")
+    peak = peak_bytes(calls)
+    lines = calls.interrupt()
+    shown = [call for call in lines.of("getppid") if call.pid == target.pid]
+    stated = sum(count for tid, count in lines.gaps if tid in {call.tid for call in shown})
+    assert len(shown) + stated == target.table().total("getppid") == 100 * 200
+    assert len({call.tid for call in shown}) == 100
+    assert peak - before < 128 << 20
+
+
+def test_each_thread_of_a_crowd_that_sleeps_is_said_to_once(live):
+    lines = show(live, "torrent", "lull", 20, 300, options=["-l", "-t", "read"])
+    sleeping = [call.tid for call in lines.calls if call.is_asleep()]
+    assert len(sleeping) == len(set(sleeping)) == 300
+    # The barrier; and each of them ends with the process.
+    assert len(lines.of("read")) == 1 + 300
+
+
+@pytest.mark.parametrize("options", [[], ["--max-tasks", 50]])
+def test_a_fork_bomb_adds_up(live, options):
+    target = live.workload("bomb", 2000)
+    calls = attach(live, target.pid, "-f", *options)
+    target.play()
+    lines = calls.lines(has_room=not options)
+    assert lines.conclusion.counted == sum(row["calls"] for row in target.table().rows)
+    # Whoever has a record is shown.
+    assert lines.conclusion.shown > 50

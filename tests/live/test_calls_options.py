@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options of single calls: which are shown, compared with a run that shows all, and what a line says."""
+
+import re
+import time
+
+import pytest
+
+from call_lines import Calls, attach, show, show_command, watch
+from harness import NUMBERS, program, run, until
+from stacks import fixture
+
+OF_A_BUSY_HOST = {"calls"}
+
+# --- filters -------------------------------------------------------------------------------------
+
+
+def plain(call):
+    """A line without names of descriptors: some come from calls that are left out."""
+    return re.sub(r"\b(\d+)<[^<>]*>(?:\(deleted\))?\??|(?<=\)) +", r"\1", call.text)
+
+
+def failed(*errors):
+    return lambda call: call.result.startswith("Err#") and (
+        not errors or call.result.split()[1] in errors)
+
+
+FILES = {"open", "openat", "stat", "access", "unlink", "readlink"}
+
+FILTERS = [
+    (["-t", "getppid,openat"], lambda call: call.name in ("getppid", "openat")),
+    (["-t", "%file"], lambda call: call.name in FILES),
+    (["-t", "!%file,read,getppid"], lambda call: call.name not in FILES | {"read", "getppid"}),
+    (["--failed"], failed()),
+    (["-Z"], failed()),
+    (["--failed=ENOTDIR,EACCES"], failed("ENOTDIR", "EACCES")),
+    (["--failed=EACCES"], lambda call: False),
+    (["-z"], lambda call: call.result.startswith("= ")),
+    (["-t", "close,openat", "-z"], lambda call: call.name == "close" and call.result == "= 0"),
+    (["--path", "/nonexistent/*"], lambda call: '"/nonexistent/' in call.arguments),
+    (["--path", "*/below"], lambda call: "/below" in call.arguments),
+    (["--path", "/dev/null"], lambda call: False),
+    (["--path", "/dev/[a-n]ull/?elow", "--failed"], lambda call: "/below" in call.arguments),
+    (["--fd", 3], lambda call: re.match(r"3\b", call.arguments) and call.name != "pipe2"),
+    (["--fd", 3, "--failed"], lambda call: False),
+]
+
+
+def test_filters_show_exactly_what_they_choose(live):
+    """All of them, and one that chooses all, watch the same run."""
+    target = live.workload("calls")
+    options = [[]] + [options for options, _ in FILTERS] + [["--max-events", 20]]
+    watchers = [live.add(Calls, each + ["-p", target.pid]) for each in options]
+    for watcher in watchers:
+        watcher.wait_attached()
+    target.go()
+    everything, *filtered, first = [watcher.lines().must_have_lost_nothing() for watcher in watchers]
+    assert len(everything.ended) > 1100
+    for (options, chosen), lines in zip(FILTERS, filtered):
+        expected = [plain(call) for call in everything.ended if chosen(call)]
+        assert [plain(call) for call in lines.ended] == expected, options
+        counted, all_counted = lines.conclusion.counted, everything.conclusion.counted
+        # With -t nobody counts the others.
+        assert counted < all_counted if "-t" in options else counted == all_counted, options
+        assert lines.conclusion.left_out + len(expected) == counted, options
+    assert [call.text for call in first.ended] == [call.text for call in everything.ended[:20]]
+
+
+def test_max_events_counts_what_is_chosen(live):
+    target, calls = watch(live, "calls", options=["--max-events", 3, "--failed=ENOENT"])
+    lines = calls.lines()
+    target.wait()
+    assert [call.result for call in lines.ended] == ["Err#2 ENOENT"] * 3
+
+
+def test_slower_than_shows_calls_that_took_so_long(live):
+    """Ten sleeps of 10 ms each, among hundreds of other calls."""
+    everything = show(live, "pace", 10)
+    lines = show(live, "pace", 10, options=["--slower-than", "9ms"]).must_have_lost_nothing()
+    assert len(lines.of("nanosleep")) == 10 and not lines.of("getppid")
+    # Nobody counts the others.
+    assert lines.conclusion.counted == 10 < everything.conclusion.counted
+
+
+# --- the parts of a line -------------------------------------------------------------------------
+
+
+def test_a_line_begins_with_what_is_asked_for(live):
+    lines = show(live, "pace", 3, options=["-l", "--elapsed", "-D", "-E"])
+    elapsed, deltas = ([float(call.times[i]) for call in lines.ended] for i in (0, 1))
+    assert elapsed == sorted(elapsed)
+    assert {len(call.times) for call in lines.ended} == {3}
+    for i in range(1, len(elapsed)):
+        assert abs(elapsed[i] - elapsed[i - 1] - deltas[i]) < 5e-6, lines.ended[i]
+    for call in lines.of("nanosleep"):
+        assert float(call.times[1]) >= 0.01 and float(call.times[2]) < 0.01
+    assert all(call.pid == call.tid > 0 for call in lines.ended)
+
+
+def test_threads_of_several_processes_are_told_apart_unasked(live):
+    targets = [live.workload("pace", 2) for _ in range(2)]
+    calls = attach(live, [target.pid for target in targets])
+    for target in targets:
+        target.go()
+    assert {call.pid for call in calls.lines().ended} == {target.pid for target in targets}
+
+
+def test_raw_arguments_are_numbers(live):
+    lines = show(live, "calls", options=["-x"])
+    values = [value for call in lines.ended for value in call.arguments.split(", ") if value]
+    assert values and all(re.fullmatch(r"0x[0-9a-f]+\??|0|NULL", value) for value in values), values
+
+
+def test_verbose_shows_structures(live):
+    plain, verbose = (show_command(live, "cat", "/dev/null", options=options)
+                      for options in ([], ["-v"]))
+    assert "st_mode=" not in plain.text
+    assert "st_mode=S_IFCHR|0666" in verbose.text
+
+
+@pytest.mark.parametrize("options, shown", [([], "0x"), (["--environment"], '["ONE=1", "TWO=\\n"]')])
+def test_environment_shows_that_of_an_exec(live, options, shown):
+    lines = show_command(live, "/bin/true", options=options, env={"ONE": "1", "TWO": "\n"})
+    assert lines.only("execve").arguments.startswith('"/bin/true", ["/bin/true"], ' + shown)
+
+
+def test_dump_shows_all_that_is_moved(live, tmp_path):
+    (tmp_path / "file").write_bytes(bytes(range(40)))
+    lines = show_command(live, "cksum", tmp_path / "file", options=["--dump", "3"])
+    read = next(call for call in lines.of("read") if "file>" in call.arguments)
+    assert [line.split("  ")[0] for line in read.below] == ["0000", "0010", "0020"]
+    assert read.below[0].startswith("0000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f")
+
+
+def test_stacks_stand_below_their_calls(live, tmp_path):
+    (tmp_path / "input").write_text("aaaq")
+    with open(tmp_path / "input", "rb") as stdin:
+        lines = show_command(
+            live, fixture("chain-O2"), "plain", options=["-k", "-t", "read"], stdin=stdin)
+    reads = [call for call in lines.of("read") if call.arguments.startswith("0<")]
+    assert [call.arguments.split(", ")[1] for call in reads] == ['"a"', '"a"', '"a"', '"q"']
+    for call in reads:
+        names = [re.sub(r"\+0x[0-9a-f]+$", "", line).split("`")[-1] for line in call.below]
+        assert names[1:6] == ["wait_here", "three", "two", "one", "main"], call.below
+
+
+# --- asleep --------------------------------------------------------------------------------------
+
+
+def test_a_call_that_sleeps_is_shown_once_and_again_when_it_ends(live):
+    lines = show(live, "arguments", "sleeps")
+    naps = [call for call in lines.calls if call.name == "nanosleep"]
+    assert [call.result for call in naps] == ["(sleeping...)", "= 0"]
+    assert [call.arguments for call in naps] == ["{tv_sec=2, tv_nsec=0}, NULL"] * 2
+
+
+def test_c_prints_the_table_behind_the_calls(live):
+    target, calls = watch(live, "calls", options=["-C", "-t", "getppid,openat"])
+    assert calls.wait() == 0 and target.wait() == 0
+    text = calls.shown()
+    assert text.count("\ngetppid()") + text.startswith("getppid()") == 1009
+    assert re.search(r"^getppid +\.\d+ +1009$", text, re.M), text[-500:]
+    assert re.search(r"^openat +\.\d+ +12 +12$", text, re.M), text[-500:]
+
+
+def test_a_file_without_a_call_is_empty(live, tmp_path):
+    target = live.workload("calls")
+    (tmp_path / "out").write_text("older\n")
+    result = run("-o", tmp_path / "out", "--path", "/none", "-d", "0.2", "-p", target.pid)
+    assert result.returncode == 0 and (tmp_path / "out").read_text() == ""

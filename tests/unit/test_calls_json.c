@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests calls as JSON. */
+#include <poll.h>
+
+#include "call_fixture.h"
+
+TEST(test_json)
+{
+	__cleanup(call_decoder_freep) struct call_decoder *decoder = decoder_make(true, NULL, NULL);
+	const struct call_given given = { "openat", { CWD, 0x10, 0x80041, 0644 },
+					  -ENOENT,  { { 1, PART_SELF, PIECE_AT_EXIT, "/etc", 5 } },
+					  NULL,     NULL };
+	static struct record_made made;
+	char *json __cleanup(freep) = NULL;
+
+	record_make(&made, ABI_X86_64, &given);
+	json = json_line(decoder, record_of(&made));
+	assert_string_equal(
+		json,
+		"{\"schema\":1,\"time\":\"2024-11-24T14:36:40.123456789Z\",\"pid\":100,\"tid\":101,"
+		"\"comm\":\"w\\\"\\u001B\",\"number\":7,\"syscall\":\"openat\",\"args\":["
+		"{\"name\":\"dirfd\",\"kind\":\"fd\",\"value\":-100,\"text\":\"AT_FDCWD\",\"is\":"
+		"\"/cwd\"},"
+		"{\"name\":\"pathname\",\"kind\":\"path\",\"read\":\"after\",\"value\":\"/etc\"},"
+		"{\"name\":\"flags\",\"kind\":\"flags\",\"value\":524353,\"text\":"
+		"\"O_WRONLY|O_CREAT|O_CLOEXEC\"},"
+		"{\"name\":\"mode\",\"kind\":\"mode\",\"value\":420,\"text\":\"0644\"}],"
+		"\"result\":-2,\"errno\":\"ENOENT\",\"wall_ns\":12345,\"cpu_ns\":10000,"
+		"\"runq_ns\":345,\"sleep_ns\":2000}\n");
+}
+
+TEST(test_json_of_another_abi)
+{
+	__cleanup(call_decoder_freep) struct call_decoder *decoder = decoder_make(true, NULL, NULL);
+	static const char *const frames[] = { "read+0x4", "main\n" };
+	const struct call_context context = { .native = ABI_X86_64,
+					      .comm = "w",
+					      .comm_size = 1,
+					      .frames = frames,
+					      .nr_frames = ARRAY_SIZE(frames),
+					      .has_stack = true };
+	static const uint64_t arguments[CALL_ARGUMENTS] = { 3 };
+	static struct record_made made;
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	record_begin(&made, ABI_I386, "dup", arguments, 4);
+	record_of(&made)->flags |= CALL_DENIED;
+	assert_int_equal(report_call_json(decoder, record_of(&made), &context, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "\"syscall\":\"dup\",\"abi\":\"i386\","));
+	assert_non_null(strstr(text, "\"result\":4,\"result_is\":\"socket:[77]\",\"errno\":null,"
+				     "\"denied\":true,"));
+	assert_non_null(strstr(text, ",\"stack\":[\"read+0x4\",\"main\\n\"]}\n"));
+}
+
+static void arguments_check(const struct call_given *given, const char *expected)
+{
+	__cleanup(call_decoder_freep) struct call_decoder *decoder =
+		decoder_make(false, NULL, NULL);
+	static struct record_made made;
+	char *json __cleanup(freep) = NULL, *from, *end;
+
+	record_make(&made, ABI_X86_64, given);
+	json = json_line(decoder, record_of(&made));
+	from = strstr(json, "\"args\":");
+	end = strstr(json, ",\"result\"");
+	assert_non_null(from);
+	assert_non_null(end);
+	*end = 0;
+	assert_string_equal(from + strlen("\"args\":"), expected);
+}
+
+TEST(test_json_values)
+{
+	const struct call_given mask = { "rt_sigprocmask",
+					 { 0, 0x10, 0, 8 },
+					 0,
+					 { THING_AT(1, (uint64_t){ ~1ULL }) },
+					 NULL,
+					 NULL };
+	const struct call_given poll = {
+		"poll", { 0x10, 1, 5 },
+		1,      { THING_AT(0, (struct pollfd){ 6, POLLIN, POLLIN }) },
+		NULL,   NULL
+	};
+	const struct call_given write = { "write", { 1, 0x10, 9 }, 9, { BYTES_AT(1, "abc") }, NULL,
+					  NULL };
+	const struct call_given absent = { "chdir", { 0x10 }, 0, { NONE_AT(0) }, NULL, NULL };
+
+	arguments_check(&mask,
+			"[{\"name\":\"how\",\"kind\":\"enum\",\"value\":0,\"text\":\"SIG_BLOCK\"},"
+			"{\"name\":\"set\",\"kind\":\"sigset\",\"value\":{\"all_but\":[\"HUP\"]}},"
+			"{\"name\":\"oldset\",\"kind\":\"sigset\",\"value\":null},"
+			"{\"name\":\"sigsetsize\",\"kind\":\"uint\",\"value\":8}]");
+	arguments_check(&poll,
+			"[{\"name\":\"fds\",\"kind\":\"pollfd\",\"value\":[{\"fd\":6,\"events\":"
+			"{\"value\":1,\"text\":\"POLLIN\"},\"revents\":{\"value\":1,\"text\":"
+			"\"POLLIN\"}}]},{\"name\":\"nfds\",\"kind\":\"uint\",\"value\":1},"
+			"{\"name\":\"timeout\",\"kind\":\"ms\",\"value\":5}]");
+	arguments_check(&write,
+			"[{\"name\":\"fd\",\"kind\":\"fd\",\"value\":1},"
+			"{\"name\":\"buf\",\"kind\":\"data\",\"value\":\"abc\",\"cut\":true},"
+			"{\"name\":\"count\",\"kind\":\"uint\",\"value\":9}]");
+	arguments_check(&absent, "[{\"name\":\"path\",\"kind\":\"path\",\"value\":null,"
+				 "\"address\":16,\"missing\":\"not in memory\"}]");
+}
