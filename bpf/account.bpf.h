@@ -327,11 +327,16 @@ static __noinline int call_begin_later(struct task_record *record)
 	return 0;
 }
 
-/* Notes what a call that has just been opened is to be shown with. */
+/*
+ * Notes what a call that has just been opened is to be shown with. What may turn out to be the slowest is looked
+ * at when it has, but for the calls whose end does not show it any more.
+ */
 static __always_inline void call_note_shown(struct task_record *record, u32 index,
 					    struct pt_regs *regs)
 {
-	if (record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr) &&
+	if (record->flags == RECORD_CALL_OPEN &&
+	    (call_is_shown(record->abi, record->nr) ||
+	     (sends_slowest && call_hides_caller(record->abi, record->nr))) &&
 	    call_note(index, regs, record->abi, record->nr))
 		call_begin_later(record);
 }
@@ -460,25 +465,40 @@ static __always_inline u64 call_runq(struct task_struct *task, struct task_recor
 	return runq > *off ? *off : runq;
 }
 
-/* Adds a call that has ended to its slot. */
+/* Tells of a call that none of its slot was slower than. What that takes is nobody's CPU time. */
+static __always_inline void call_tell_slowest(struct task_record *record, const struct call *call,
+					      struct pt_regs *regs,
+					      const struct call_end_facts *facts)
+{
+	u64 now;
+
+	call_send_slowest(call->index, regs, call->abi, call->nr, facts);
+	record->mark_cpu_ns = cpu_clock(record, &now);
+}
+
+/* Adds a call that has ended to its slot. Returns whether it is the slowest there, and that is to be told. */
 static __always_inline int call_book(struct task_record *record, struct call *call, s64 result,
 				     u64 wall, u64 off, u64 runq)
 {
 	struct call_slot *slot = slot_find(record, call);
+	bool is_slowest;
 
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
-	if (!slot_count_time(slot, wall, off, runq))
+	is_slowest = sends_slowest && wall > slot->max_ns;
+	if (!slot_count_time(slot, wall, off, runq)) {
 		wall = off = runq = 0;
+		is_slowest = false;
+	}
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
 		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
 				 result_is_failure(result));
 	stores_order();
 	slot->settled = slot->calls;
-	return 0;
+	return is_slowest;
 }
 
 /* Does the same for the verifier to look at once, where one more function call costs little. */
@@ -494,11 +514,13 @@ LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call,
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
 {
+	struct call_end_facts facts = { .result = result, .record = record };
 	struct call call = call_of(record, index);
-	u64 now, cpu = cpu_clock(record, &now);
-	u64 wall = time_since(now, record->enter_ns);
+	u64 cpu = cpu_clock(record, &facts.end_ns), now;
+	u64 wall = time_since(facts.end_ns, record->enter_ns);
 	u64 off = wall - (cpu - record->mark_cpu_ns);
 	u64 runq = 0;
+	int is_slowest;
 
 	record->mark_cpu_ns = cpu;
 	stores_order();
@@ -513,18 +535,28 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
+	facts = (struct call_end_facts){ facts.end_ns,
+					 wall,
+					 off,
+					 runq,
+					 result,
+					 CALL_RETURNED | CALL_TIMED,
+					 stacks ? record->stack_id : 0,
+					 record };
 	if (call_is_shown(call.abi, call.nr)) {
-		call_show(index, &(struct call_end_facts){ now, wall, off, runq, result,
-							   CALL_RETURNED | CALL_TIMED,
-							   stacks ? record->stack_id : 0, record });
+		call_show(index, &facts);
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	if (regs) {
 		call_read_path_again(record, &call);
-		call_book(record, &call, result, wall, off, runq);
+		is_slowest = call_book(record, &call, result, wall, off, runq);
 	} else {
-		call_book_once(record, &call, result, &(struct call_times){ wall, off, runq });
+		is_slowest = call_book_once(record, &call, result,
+					    &(struct call_times){ wall, off, runq });
 	}
+	facts.flags |= CALL_SLOWEST;
+	if (sends_slowest && is_slowest)
+		call_tell_slowest(record, &call, regs, &facts);
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */

@@ -16,6 +16,9 @@
 
 const volatile bool shows_calls = false;
 
+/* Calls that take longer than any before of their thread and kind are sent, and no others. */
+const volatile bool sends_slowest = false;
+
 /* Set by user space before the programs run. */
 const volatile struct call_conditions conditions = {};
 
@@ -53,10 +56,10 @@ struct {
 	__type(value, struct call_totals);
 } call_totals SEC(".maps");
 
-/* Never finds any, and so verifiers see no more, unless calls are shown. */
+/* Never finds any, and so verifiers see no more, unless calls are sent. */
 static __always_inline struct open_call *open_call_at(u32 index)
 {
-	return shows_calls ? bpf_map_lookup_elem(&open_calls, &index) : NULL;
+	return shows_calls || sends_slowest ? bpf_map_lookup_elem(&open_calls, &index) : NULL;
 }
 
 static __always_inline struct call_plan *call_plan_of(u16 abi, s32 nr)
@@ -527,12 +530,8 @@ struct call_end_facts {
 	const struct task_record *record;
 };
 
-static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
+static __always_inline void call_state(struct open_call *open, const struct call_end_facts *facts)
 {
-	struct open_call *open = open_call_at(index);
-
-	if (!open)
-		return;
 	open->call.flags = facts->flags;
 	open->call.pid = facts->record->pid;
 	open->call.tid = facts->record->tid;
@@ -543,11 +542,75 @@ static __always_inline void call_show(u32 index, const struct call_end_facts *fa
 	open->call.runq_ns = facts->runq;
 	open->call.result = facts->result;
 	open->call.stack_id = facts->stack_id;
+}
+
+static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open)
+		return;
+	call_state(open, facts);
 	if (!call_number(index))
 		return;
 	/* What an exec pointed at has gone with the program before. */
 	if (facts->flags & CALL_RETURNED && !call_is_exec(open->call.abi, open->call.nr))
 		call_read_more(index);
+	call_send(index);
+}
+
+/* The inode of an open file of this task; 0: there is none. */
+static __always_inline u64 fd_inode(u32 fd)
+{
+	struct task_struct *task = current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file ? BPF_CORE_READ(file, f_inode, i_ino) : 0;
+}
+
+/* Notes by which a file can be known again that a call was about. */
+LOOKED_AT_ONCE int call_note_inode(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+
+	if (!plan)
+		return 0;
+	for (u32 i = 0; i < CALL_ARGUMENTS; i++) {
+		s32 fd = open->call.arguments[i];
+
+		if (plan->fd_arguments >> i & 1 && fd >= 0) {
+			open->call.inode = fd_inode(fd);
+			break;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Sends a call that took longer than any before, with what it points at by now. Of one whose end hides its
+ * caller that was noted at its start.
+ */
+static __always_inline void call_send_slowest(u32 index, struct pt_regs *regs, u16 abi, s32 nr,
+					      const struct call_end_facts *facts)
+{
+	struct open_call *open = open_call_at(index);
+	bool hides = call_hides_caller(abi, nr);
+
+	if (!open)
+		return;
+	if (regs && !hides)
+		call_note_late(index, regs, abi, nr);
+	call_state(open, facts);
+	open->call.number = open->call.inode = 0;
+	open->call.record = index;
+	if (regs && !hides)
+		call_read_more(index);
+	call_note_inode(index);
 	call_send(index);
 }
 

@@ -58,7 +58,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (record && !call_leave_out(task, record, nr)) {
 		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_begin(task, record, index, regs, nr);
-		if (shows_calls)
+		if (shows_calls || sends_slowest)
 			call_note_shown(record, index, regs);
 		if (stacks)
 			call_take_hidden_stack(record, regs);

@@ -94,10 +94,8 @@ enum call_flag {
 	CALL_RETURNED = 1 << 0, /* with result; else the thread ended in it */
 	CALL_TIMED = 1 << 1,    /* its start was seen, so its times are known */
 	CALL_DENIED = 1 << 2,   /* seccomp or a tracer refused it */
-	CALL_SLOWEST = 1 << 3,  /* so far the slowest of its kind in its thread */
-	CALL_NONE =
-		1
-		<< 4, /* made in user space: no call, but the number after the last of the thread */
+	CALL_SLOWEST = 1 << 3,  /* of its kind in its thread so far; sent with no others */
+	CALL_NONE = 1 << 4,     /* by user space: no call, but the number behind a thread's last */
 };
 
 /* One call. The pieces follow. */
@@ -109,8 +107,11 @@ struct call_record {
 	__u32 record; /* index of the thread's task_record */
 	__u32 pid, tid;
 	char comm[16];  /* of the thread */
-	__u64 number;   /* of this call among those of its thread */
-	__u64 left_out; /* of the calls before it: by conditions */
+	__u64 number;   /* of this call among those of its thread; of CALL_SLOWEST 0 */
+	union {
+		__u64 left_out; /* of the calls before it: by conditions */
+		__u64 inode; /* of CALL_SLOWEST: what its first descriptor that is none below 0 is */
+	};
 	__u64 end_ns;   /* CLOCK_MONOTONIC */
 	__u64 wall_ns, off_ns, runq_ns;
 	__s64 result;

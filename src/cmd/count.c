@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
 #include "base/clock.h"
+#include "calls/exemplars.h"
 #include "cmd/live_line.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
+#include "collect/descriptor_links.h"
 #include "collect/flight_stacks.h"
 #include "collect/in_flight.h"
 #include "json/documents.h"
@@ -12,6 +14,8 @@
 struct run {
 	struct session session;
 	struct output output;
+	struct exemplars *exemplars; /* owned; NULL: none are wanted */
+	uint64_t life_ns;            /* CLOCK_MONOTONIC when life is shown next; 0: never */
 	struct live_line live;
 	uint64_t intervals; /* reported so far */
 	uint64_t unnamed;   /* frames, as last said */
@@ -21,6 +25,7 @@ struct run {
 static void run_done(struct run *run)
 {
 	session_done(&run->session);
+	exemplars_free(run->exemplars);
 	output_done(&run->output);
 }
 
@@ -65,6 +70,56 @@ static int wait_for_names(struct run *run, const struct options *o, struct diag 
 	return err;
 }
 
+/* --- the slowest calls ---------------------------------------------------------------------------- */
+
+/* From one look at the rings to the next: they are not to fill up. */
+#define LOOK_NS (50 * NS_PER_MS)
+
+static int exemplars_begin(struct run *run, const struct options *o, struct diag *d)
+{
+	static const struct descriptor_source source = {
+		.read_link = descriptor_link_read,
+		.read_socket = socket_describe,
+	};
+	const struct exemplars_options options = {
+		.most = o->report.exemplars,
+		.max_bytes = EXEMPLARS_BYTES,
+		.mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns(),
+		.source = &source,
+		.read_inode = descriptor_inode_read,
+	};
+
+	if (!options.most)
+		return 0;
+	return exemplars_new(&options, &run->exemplars) ? diag_oom(d) : 0;
+}
+
+static int take_exemplar(void *context, const struct call_record *record)
+{
+	exemplars_add(context, record);
+	return 0;
+}
+
+/* Takes what has been sent so far, if anybody wants it. */
+static int take_exemplars(struct run *run, struct diag *d)
+{
+	struct collector *collector = run->session.collector;
+	struct call_totals totals;
+	int err;
+
+	if (!run->exemplars)
+		return 0;
+	err = collector_take_calls(collector, clock_mono_ns(), take_exemplar, run->exemplars)
+		      ?: collector_call_totals(collector, &totals);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot take the slowest calls: %s",
+				strerror(-err));
+	exemplars_set_lost(run->exemplars, totals.lost);
+	return 0;
+}
+
+/* --- reports -------------------------------------------------------------------------------------- */
+
 /* Makes the next report: of all so far, or of what came since the last interval. */
 static int next_report(struct run *run, const struct options *o, enum session_event event,
 		       struct diag *d)
@@ -74,6 +129,9 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	bool interval = o->interval_ns && event != SESSION_ASKED;
 	int err = collector_read(run->session.collector, &now, d);
 
+	/* After the reading, so that no row lacks its own; what ended since then is told by its time. */
+	if (!err)
+		err = take_exemplars(run, d);
 	if (!err)
 		err = wait_for_names(run, o, d);
 	if (err)
@@ -83,6 +141,7 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
 				strerror(-err));
+	now->exemplars = run->exemplars;
 	err = output_report(&run->output, o, since ?: now, d);
 	if (err || !interval)
 		return err;
@@ -98,9 +157,27 @@ static int show_life(struct run *run, struct diag *d)
 	int err = collector_read(run->session.collector, &now, d);
 
 	if (!err)
-		session_beat(&run->session,
-			     live_line_show(&run->live, now, clock_mono_ns() - start_ns));
+		run->life_ns = clock_mono_ns() +
+			       live_line_show(&run->live, now, clock_mono_ns() - start_ns);
 	return err;
+}
+
+/* When to wake up next without being asked. */
+static void set_beat(struct run *run)
+{
+	uint64_t now_ns = clock_mono_ns(), life_ns = max_u64(run->life_ns, now_ns + 1) - now_ns;
+
+	if (run->exemplars)
+		session_beat(&run->session, LOOK_NS);
+	else
+		session_beat(&run->session, run->live.is_on ? life_ns : 0);
+}
+
+static int beat(struct run *run, struct diag *d)
+{
+	int err = take_exemplars(run, d);
+
+	return err || !run->live.is_on || clock_mono_ns() < run->life_ns ? err : show_life(run, d);
 }
 
 static int run_reports(struct run *run, const struct options *o, struct diag *d)
@@ -109,11 +186,12 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 	int err;
 
 	live_line_begin(&run->live, o);
-	session_beat(&run->session, run->live.is_on ? NS_PER_SEC / 4 : 0);
+	run->life_ns = clock_mono_ns() + NS_PER_SEC / 4;
 	do {
+		set_beat(run);
 		err = session_wait(&run->session, &event, d);
 		if (!err && event == SESSION_BEAT) {
-			err = show_life(run, d);
+			err = beat(run, d);
 			continue;
 		}
 		live_line_erase(&run->live);
@@ -166,6 +244,8 @@ static int count_run(const struct options *o, struct diag *d)
 	session_init(&run.session, o);
 	err = output_open(&run.output, o, d);
 	run.output.is_series = o->interval_ns;
+	if (!err)
+		err = exemplars_begin(&run, o, d);
 	if (!err)
 		err = session_open(&run.session, d);
 	if (!err && o->in_flight)

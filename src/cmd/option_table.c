@@ -3,6 +3,7 @@
 #include "cmd/options.h"
 
 #include "base/clock.h"
+#include "calls/exemplars.h"
 #include "cmd/reporting.h"
 
 /* Verbs that take the same options. */
@@ -247,6 +248,10 @@ const struct option_def option_defs[] = {
 	  "calls that wait for work, listed separately", .asked = true },
 	{ "width", 0, OPTION_NUMBER, SHAPING, TO(output.width),
 	  "of tables, in columns (default: of the terminal, or COLUMNS)", .high = MAX_WIDTH },
+
+	{ "exemplars", 0, OPTION_NUMBER, VERB_COUNT, TO(report.exemplars),
+	  "with each row of the wide table or JSON its slowest calls", .range = "from 1 to 5",
+	  .high = EXEMPLARS_MAX },
 
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),

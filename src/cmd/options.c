@@ -61,6 +61,16 @@ static void calls_complete(struct options *o)
 	o->collector.stacks |= calls->stack_trace;
 }
 
+/* The slowest calls are read as calls are that are shown. */
+static void exemplars_complete(struct options *o)
+{
+	o->calls.view = (struct call_view){
+		.plan = { .path_bytes = DEFAULT_PATHS, .data_bytes = DEFAULT_DATA },
+		.only_slowest = true,
+	};
+	o->collector.view = &o->calls.view;
+}
+
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
@@ -85,6 +95,8 @@ static void collector_complete(struct options *o)
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
 		calls_complete(o);
+	if (o->report.exemplars)
+		exemplars_complete(o);
 	c->lists_calls = o->in_flight;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
@@ -291,6 +303,11 @@ static int count_check(const struct options *o, struct diag *d)
 		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
 		  "sudo passes it on" },
 		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS, too" },
+		{ o->report.exemplars && o->interval_ns,
+		  "--exemplars are of the whole run: leave -i out" },
+		{ o->report.exemplars && o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS),
+		  "--exemplars are of processes and calls: --by goes without threads, CPUs and "
+		  "arguments" },
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },

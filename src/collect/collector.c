@@ -142,8 +142,9 @@ static void collector_configure(struct collector *c, const struct collector_opti
 			skel->rodata->selects_user = true;
 	}
 	skel->rodata->slower_than_ns = options->slower_than_ns;
-	bpf_program__set_autoload(skel->progs.fault_in,
-				  options->view && features_let_calls_sleep());
+	bpf_program__set_autoload(skel->progs.fault_in, options->view &&
+								!options->view->only_slowest &&
+								features_let_calls_sleep());
 	bpf_program__set_flags(skel->progs.fault_in, BPF_F_SLEEPABLE);
 	bpf_program__set_autoload(skel->progs.list_calls, options->lists_calls);
 	call_rings_configure(skel, options);

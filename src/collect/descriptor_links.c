@@ -29,6 +29,19 @@ ssize_t descriptor_link_read(__attribute__((unused)) void *context, uint32_t pid
 	return readlink(path, buf, 1) < 0 ? -ESRCH : -ENOENT;
 }
 
+int descriptor_inode_read(__attribute__((unused)) void *context, uint32_t pid, int fd,
+			  uint64_t *ret)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
+	if (stat(path, &st))
+		return -errno;
+	*ret = st.st_ino;
+	return 0;
+}
+
 bool process_sees_our_pids(__attribute__((unused)) void *context, uint32_t pid)
 {
 	struct stat ours, theirs;

@@ -12,6 +12,9 @@
 /* /proc/PID/fd/FD, or /proc/PID/cwd if fd is AT_FDCWD; with a NUL. The length or -errno; -ESRCH: it is gone. */
 ssize_t descriptor_link_read(void *context, uint32_t pid, int fd, char *buf, size_t size);
 
+/* The inode that it is open on. 0 or -errno. */
+int descriptor_inode_read(void *context, uint32_t pid, int fd, uint64_t *ret);
+
 /* "TCP 127.0.0.1:80->127.0.0.1:4711", as far as the kernel tells; see sockets.c. */
 ssize_t socket_describe(void *context, uint32_t pid, int fd, uint64_t inode, char *buf,
 			size_t size);

@@ -9,11 +9,12 @@
 #include "syscalls/arguments.h"
 #include "syscalls/syscall_set.h"
 
-/* Says how single calls are shown. */
+/* Says which single calls are taken, and with what. */
 struct call_view {
 	struct plan_options plan;
 	struct call_conditions conditions;
 	uint32_t ring_bytes; /* of each CPU; 0: as is sane */
+	bool only_slowest; /* no others than those that took longer than any before of their thread and kind */
 };
 
 /* Gets one record, which is the caller's until it returns. A result other than 0 ends the taking. */

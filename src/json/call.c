@@ -224,29 +224,45 @@ static void put_stack(struct json_writer *to, const struct call_context *context
 	json_put_end(to);
 }
 
+static void put_call(struct json_writer *to, struct call_decoder *decoder,
+		     const struct call_record *record, const struct call_context *context)
+{
+	struct call_writer writer = { .base = { .ops = &ops, .style = STYLE_JSON }, .to = to };
+	size_t length;
+
+	json_put_time(to, "time", context->real_ns);
+	json_put_number(to, "pid", record->pid);
+	json_put_number(to, "tid", record->tid);
+	json_put_bytes(to, "comm", context->comm, context->comm_size);
+	if (!(record->flags & CALL_SLOWEST))
+		json_put_number(to, "number", record->number);
+	json_put_word(to, "syscall", call_name(decoder, record, &length));
+	if (record->abi != context->native)
+		json_put_word(to, "abi", abi_name(record->abi));
+	json_put_list(to, "args");
+	call_decode(decoder, record, &writer.base);
+	json_put_end(to);
+	put_result(to, decoder, record);
+	put_times(to, record);
+	put_stack(to, context);
+}
+
+void json_put_call(struct json_writer *to, struct call_decoder *decoder,
+		   const struct call_record *record, const struct call_context *context)
+{
+	json_put_object(to, NULL);
+	put_call(to, decoder, record, context);
+	json_put_end(to);
+}
+
 int report_call_json(struct call_decoder *decoder, const struct call_record *record,
 		     const struct call_context *context, FILE *out)
 {
 	struct json_writer to;
-	struct call_writer writer = { .base = { .ops = &ops, .style = STYLE_JSON }, .to = &to };
-	size_t length;
 
 	json_begin(&to, out);
 	json_put_object(&to, NULL);
 	json_put_number(&to, "schema", JSON_SCHEMA);
-	json_put_time(&to, "time", context->real_ns);
-	json_put_number(&to, "pid", record->pid);
-	json_put_number(&to, "tid", record->tid);
-	json_put_bytes(&to, "comm", context->comm, context->comm_size);
-	json_put_number(&to, "number", record->number);
-	json_put_word(&to, "syscall", call_name(decoder, record, &length));
-	if (record->abi != context->native)
-		json_put_word(&to, "abi", abi_name(record->abi));
-	json_put_list(&to, "args");
-	call_decode(decoder, record, &writer.base);
-	json_put_end(&to);
-	put_result(&to, decoder, record);
-	put_times(&to, record);
-	put_stack(&to, context);
+	put_call(&to, decoder, record, context);
 	return json_end(&to);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "calls/decode.h"
+#include "json/json.h"
 
 /* What a record does not say itself. */
 struct call_context {
@@ -17,6 +18,10 @@ struct call_context {
 	size_t nr_frames;
 	bool has_stack;
 };
+
+/* The members of that object but for the schema, as one within another document. */
+void json_put_call(struct json_writer *to, struct call_decoder *decoder,
+		   const struct call_record *record, const struct call_context *context);
 
 /* Returns 0 or -EIO. */
 int report_call_json(struct call_decoder *decoder, const struct call_record *record,

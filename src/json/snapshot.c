@@ -10,6 +10,7 @@
  */
 #include "json/documents.h"
 
+#include "json/exemplars.h"
 #include "json/json.h"
 #include "json/stack.h"
 #include "model/builder.h"
@@ -187,6 +188,8 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 	}
 	json_put_end(to);
 	put_histogram(to, row);
+	if (snapshot->exemplars)
+		json_put_exemplars(to, snapshot, &row, 1);
 	put_rest(to, snapshot, row, process);
 	json_put_end(to);
 }
@@ -275,6 +278,7 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	json_put_number(to, "monotonic_ns", snapshot->end_mono_ns);
 	json_put_bool(to, "has_runq", snapshot->has_runq);
 	json_put_bool(to, "has_stacks", snapshot->stacks != NULL);
+	json_put_exemplar_counts(to, snapshot);
 	json_put_list(to, "processes");
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		put_process(to, snapshot, &snapshot->processes[i]);

@@ -316,8 +316,23 @@ void group_init(struct group *group, const struct group_member *member)
 		row_copy_identity(&group->sum, member->row);
 }
 
+/* Notes a row if it is among those with the slowest calls. */
+static void group_note_slowest(struct group *group, const struct row *row)
+{
+	for (size_t i = 0; i < GROUP_SLOWEST && row; i++) {
+		const struct row *other = group->slowest[i];
+
+		if (other && other->max_ns >= row->max_ns)
+			continue;
+		group->slowest[i] = row;
+		row = other;
+	}
+}
+
 int group_merge(struct group *into, const struct group *from)
 {
+	for (size_t i = 0; i < GROUP_SLOWEST; i++)
+		group_note_slowest(into, from->slowest[i]);
 	into->moves_data |= from->moves_data;
 	into->bytes += from->bytes;
 	return row_merge(&into->sum, &from->sum);
@@ -327,6 +342,7 @@ int group_add_member(struct group *group, const struct group_member *member)
 {
 	const struct row *row = member->row;
 
+	group_note_slowest(group, row);
 	if (row_moves_data(row)) {
 		group->moves_data = true;
 		group->bytes += row->result_sum;

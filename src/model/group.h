@@ -41,6 +41,9 @@ const char *group_key_for(unsigned int keys);
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
+/* Of so many rows a group knows which have the slowest calls. */
+#define GROUP_SLOWEST 5
+
 /* Holds one group. In sum's identity only the fields that the keys ask for mean anything. */
 struct group {
 	struct row sum;
@@ -50,10 +53,12 @@ struct group {
 	size_t place;     /* in the order of the keys */
 	const struct process *process; /* of one of its rows, for pid, comm, unit, user; or NULL */
 	const struct thread *thread;   /* likewise; NULL: of an ended one, or not told apart */
+	const struct row
+		*slowest[GROUP_SLOWEST]; /* its rows by max_ns, largest first; NULL: no more */
 };
 
 struct group_list {
-	struct group *groups; /* owned; process points into the snapshot */
+	struct group *groups; /* owned; process, thread and slowest point into the snapshot */
 	size_t nr_groups;
 	unsigned int keys;
 };

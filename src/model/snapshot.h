@@ -159,6 +159,8 @@ const char *id_names_find(const struct id_name *names, size_t count, uint64_t id
 /* Adds a copy of a name; one whose id is there already changes nothing. Returns 0 or -ENOMEM. */
 int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char *name);
 
+struct exemplars;
+
 struct snapshot {
 	char *host, *boot_id, *kernel;
 	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
@@ -181,6 +183,7 @@ struct snapshot {
 	size_t nr_rows;
 	struct losses losses;
 	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
+	struct exemplars *exemplars;      /* the slowest calls; borrowed; NULL: none were taken */
 	struct argument_texts *arguments; /* paths and files of the rows; shared; NULL: none */
 
 	struct id_name *users; /* by uid */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the rows of a report as a JSON object, where a table was asked for and not all that was counted. */
-#include "json/json.h"
+#include "json/exemplars.h"
 #include "report/rows.h"
 
 static void put_hist(struct json_writer *to, const char *name, const struct hist *hist)
@@ -21,42 +21,53 @@ static void put_hist(struct json_writer *to, const char *name, const struct hist
 	json_put_end(to);
 }
 
-static void put_field(struct json_writer *to, const struct field *field)
+struct rows_writer {
+	struct json_writer to;
+	const struct snapshot *snapshot;
+};
+
+static void put_field(struct rows_writer *writer, const struct field *field)
 {
+	struct json_writer *to = &writer->to;
+
 	if (field->kind == FIELD_TEXT)
 		json_put_text(to, field->name, field->text);
 	else if (field->kind == FIELD_PERCENT)
 		json_put_real(to, field->name, (double)field->number / 100);
 	else if (field->kind == FIELD_HIST)
 		put_hist(to, field->name, field->hist);
+	else if (field->kind == FIELD_EXEMPLARS)
+		json_put_exemplars(to, writer->snapshot, field->group->slowest, GROUP_SLOWEST);
 	else
 		json_put_number_if(to, field->name, field->kind == FIELD_NUMBER, field->number);
 }
 
 static int take_row(void *closure, const struct row_fields *row)
 {
-	struct json_writer *to = closure;
+	struct rows_writer *writer = closure;
 
-	json_put_object(to, NULL);
+	json_put_object(&writer->to, NULL);
 	for (size_t i = 0; i < row->count; i++)
-		put_field(to, &row->fields[i]);
-	json_put_end(to);
+		put_field(writer, &row->fields[i]);
+	json_put_end(&writer->to);
 	return 0;
 }
 
 int report_rows_json(const struct snapshot *snapshot, const struct report_options *options,
 		     FILE *out)
 {
-	struct json_writer to;
+	struct rows_writer writer = { .snapshot = snapshot };
+	struct json_writer *to = &writer.to;
 	int err;
 
-	json_begin(&to, out);
-	json_put_document(&to, NULL);
-	json_put_origin(&to, snapshot);
-	json_put_bool(&to, "exact", snapshot_is_exact(snapshot));
-	json_put_losses(&to, &snapshot->losses);
-	json_put_list(&to, "table");
-	err = rows_give(snapshot, options, take_row, &to);
-	json_put_end(&to);
-	return json_end(&to) ?: err;
+	json_begin(to, out);
+	json_put_document(to, NULL);
+	json_put_origin(to, snapshot);
+	json_put_bool(to, "exact", snapshot_is_exact(snapshot));
+	json_put_losses(to, &snapshot->losses);
+	json_put_exemplar_counts(to, snapshot);
+	json_put_list(to, "table");
+	err = rows_give(snapshot, options, take_row, &writer);
+	json_put_end(to);
+	return json_end(to) ?: err;
 }

@@ -62,8 +62,9 @@ void report_options_settle(struct report_options *o)
 	o->errors |= o->format == FORMAT_ERRORS;
 	o->table.hist |= o->format == FORMAT_HIST;
 	if (o->format == FORMAT_ERRORS || o->format == FORMAT_HIST ||
-	    (o->format == FORMAT_TRUSS && (t->keys || t->columns || t->waiting || t->hist ||
-					   o->errors || !truss_has_order(&t->sort))))
+	    (o->format == FORMAT_TRUSS &&
+	     (t->keys || t->columns || t->waiting || t->hist || o->errors || o->exemplars ||
+	      !truss_has_order(&t->sort))))
 		o->format = FORMAT_WIDE;
 }
 
@@ -74,6 +75,23 @@ bool report_is_whole(const struct report_options *o)
 
 	return !o->errors && !o->table.hist && !table_is_shaped(&o->table) &&
 	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
+}
+
+/* What --exemplars contradicts, or NULL. */
+static const char *exemplars_contradiction(const struct report_options *options)
+{
+	const enum report_format format = options->format;
+
+	if (!options->exemplars)
+		return NULL;
+	if (format != FORMAT_WIDE && format != FORMAT_JSON)
+		return "--exemplars is for the wide table and --json";
+	if (options->errors)
+		return "--errors has rows without times: give one of --errors and --exemplars";
+	if (options->show_stacks && format == FORMAT_JSON && !report_is_whole(options))
+		return "rows of stacks have no calls: give one of --stacks and --exemplars, or "
+		       "leave out what chooses rows";
+	return NULL;
 }
 
 /* Returns what the options say that has no meaning together, or NULL. */
@@ -123,7 +141,7 @@ static const char *contradiction(const struct report_options *options)
 		if (rules[i].is_broken)
 			return rules[i].sentence;
 	}
-	return NULL;
+	return exemplars_contradiction(options);
 }
 
 /* The first column by which rows are not told apart, so that it would be empty in all of them. */

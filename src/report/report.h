@@ -45,6 +45,7 @@ struct report_options {
 	bool no_header;   /* of CSV */
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
+	uint64_t exemplars; /* so many of the slowest calls of each row; 0: none */
 };
 
 /* Makes the wide table of what asks for more than that of truss -c has, and parts of it out of formats. */
@@ -99,6 +100,10 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
  * wait for work stand apart. Ends with the trust lines.
  */
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
+
+/* The slowest calls of each group of a table, and what is not known of them; nothing where none are wanted. */
+void report_exemplars(const struct snapshot *snapshot, const struct table_part parts[NR_TABLE_HALF],
+		      FILE *out);
 
 /*
  * Prints errors by errno, most frequent first, by default of each program. It obeys the options

@@ -89,6 +89,12 @@ static int give_group(struct giver *giver, const char *half, const struct column
 		field->hist = group ? &group->sum.hist : NULL;
 		field->kind = group ? FIELD_HIST : FIELD_NONE;
 	}
+	if (options->exemplars) {
+		struct field *field = field_add(&row, "exemplars");
+
+		field->group = group;
+		field->kind = group ? FIELD_EXEMPLARS : FIELD_NONE;
+	}
 	return giver->take(giver->closure, &row);
 }
 

@@ -13,6 +13,7 @@ enum field_kind {
 	FIELD_NUMBER,
 	FIELD_PERCENT, /* in hundredths */
 	FIELD_HIST,
+	FIELD_EXEMPLARS, /* the slowest calls of a group */
 };
 
 /* Everything is borrowed. */
@@ -22,6 +23,7 @@ struct field {
 	const char *text;
 	uint64_t number;
 	const struct hist *hist;
+	const struct group *group;
 	bool prefers_text; /* a number that people read as text */
 };
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Merges the lists of rows; each is in order. */
+#include "json/exemplars.h"
+
+#include "json/call.h"
+#include "model/label.h"
+
+static void insert(const struct exemplar *list[EXEMPLARS_MAX], size_t *count, size_t most,
+		   const struct exemplar *exemplar)
+{
+	size_t at = *count;
+
+	while (at && list[at - 1]->record->wall_ns < exemplar->record->wall_ns)
+		at--;
+	if (at >= most)
+		return;
+	if (*count < most)
+		(*count)++;
+	for (size_t i = *count - 1; i > at; i--)
+		list[i] = list[i - 1];
+	list[at] = exemplar;
+}
+
+size_t exemplars_choose(const struct exemplars *exemplars, const struct row *const *rows,
+			size_t nr_rows, const struct exemplar *ret[EXEMPLARS_MAX])
+{
+	const struct exemplar *of_row[EXEMPLARS_MAX];
+	size_t found, count = 0;
+
+	for (size_t i = 0; i < nr_rows && rows[i]; i++) {
+		const struct row *row = rows[i];
+		const struct exemplar_kind kind = { row->pid, row->abi, (int)row->nr };
+
+		found = row->max_ns ? exemplars_find(exemplars, &kind, row->max_ns, of_row) : 0;
+		for (size_t j = 0; j < found; j++)
+			insert(ret, &count, exemplars_most(exemplars), of_row[j]);
+	}
+	return count;
+}
+
+static void put_exemplar(struct json_writer *to, const struct snapshot *snapshot,
+			 const struct exemplar *exemplar)
+{
+	const struct call_record *record = exemplar->record;
+	const struct stack *stack = snapshot->stacks && record->stack_id
+					    ? stack_table_find(snapshot->stacks, record->stack_id)
+					    : NULL;
+	char *texts[MAX_FRAMES] = { NULL };
+	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
+	struct call_context context = {
+		.real_ns = exemplar_real_ns(snapshot->exemplars, exemplar),
+		.native = LABEL_NATIVE_ABI,
+		.comm = record->comm,
+		.comm_size = sizeof(record->comm),
+		.frames = (const char *const *)texts,
+		.nr_frames = nr,
+		.has_stack = stack,
+	};
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
+	json_put_call(to, exemplars_decoder(snapshot->exemplars, exemplar), record, &context);
+	for (size_t i = 0; i < nr; i++)
+		free(texts[i]);
+}
+
+void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
+			const struct row *const *rows, size_t nr_rows)
+{
+	const struct exemplar *list[EXEMPLARS_MAX];
+	size_t count = exemplars_choose(snapshot->exemplars, rows, nr_rows, list);
+
+	json_put_list(to, "exemplars");
+	for (size_t i = 0; i < count; i++)
+		put_exemplar(to, snapshot, list[i]);
+	json_put_end(to);
+}
+
+void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot)
+{
+	struct exemplar_counts counts;
+
+	if (!snapshot->exemplars)
+		return;
+	counts = exemplars_count(snapshot->exemplars);
+	json_put_number(to, "exemplars_lost", counts.lost);
+	json_put_number(to, "exemplars_forgotten", counts.forgotten);
+}

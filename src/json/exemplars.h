@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Chooses the slowest calls of rows that a report adds up, and writes them as JSON: the members exemplars,
+ * exemplars_lost and exemplars_forgotten of bpftruss-json(5).
+ */
+#pragma once
+
+#include "calls/exemplars.h"
+#include "json/json.h"
+
+/*
+ * The slowest calls of some rows, slowest first, as many as are wanted of a row. The rows are those that have
+ * the slowest, in order; NULL ends them. Returns how many; the first is the slowest of all if it took
+ * rows[0]->max_ns, else no more is known of that one.
+ */
+size_t exemplars_choose(const struct exemplars *exemplars, const struct row *const *rows,
+			size_t nr_rows, const struct exemplar *ret[EXEMPLARS_MAX]);
+
+/* The list of a row. */
+void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
+			const struct row *const *rows, size_t nr_rows);
+
+/* What is missing from these lists; nothing where none are wanted. */
+void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot);
