@@ -106,13 +106,13 @@ struct call_record {
 	__s32 nr;
 	__u32 record; /* index of the thread's task_record */
 	__u32 pid, tid;
-	char comm[16];  /* of the thread */
-	__u64 number;   /* of this call among those of its thread; of CALL_SLOWEST 0 */
+	char comm[16]; /* of the thread */
+	__u64 number;  /* of this call among those of its thread; of CALL_SLOWEST 0 */
 	union {
 		__u64 left_out; /* of the calls before it: by conditions */
 		__u64 inode; /* of CALL_SLOWEST: what its first descriptor that is none below 0 is */
 	};
-	__u64 end_ns;   /* CLOCK_MONOTONIC */
+	__u64 end_ns; /* CLOCK_MONOTONIC */
 	__u64 wall_ns, off_ns, runq_ns;
 	__s64 result;
 	__u64 arguments[CALL_ARGUMENTS];

@@ -622,96 +622,11 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 							  : "see --help");
 }
 
-/* --- help and completion ---------------------------------------------------------------------- */
-
-/* So wide are options in --help. */
-#define HELP_COLUMN 27
-
-static void option_print(const struct option_def *def)
-{
-	const char *line = def->help, *arg = option_argument(def);
-	char left[64];
-
-	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
-		 def->letter ? ',' : ' ', def->name,
-		 option_wants(def) == required_argument ? " " : "", arg ?: "");
-	if (strlen(left) > HELP_COLUMN) {
-		printf("  %s\n", left);
-		left[0] = 0;
-	}
-	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
-		printf("  %-*s %.*s\n", HELP_COLUMN, left, (int)strcspn(line, "\n"), line);
-		line += strcspn(line, "\n");
-		left[0] = 0;
-	}
-}
-
-void options_print_help(const struct verb *verb)
-{
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		if (option_defs[i].verbs & verb->bit)
-			option_print(&option_defs[i]);
-	}
-}
-
-/* Whether a verb of the daemon's can tell rows of this key apart. */
-static bool verb_has_key(const struct verb *verb, const char *word)
-{
-	struct diag d = { 0 };
-	unsigned int keys;
-
-	return !(verb->bit & VERBS_OF_KEPT) || group_keys_parse("by", word, &keys, &d) ||
-	       !(keys & KEYS_NOT_KEPT);
-}
-
-static void print_words(const struct option_def *def, const struct verb *verb)
-{
-	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
-
-	for (size_t i = 0; i < def->nr_words; i++) {
-		if (def->kind != OPTION_KEYS || verb_has_key(verb, def->words[i]))
-			printf(" %s", def->words[i]);
-	}
-	for (size_t i = 0; columns && column_at(i); i++)
-		printf(" %s", column_at(i)->name);
-	if (def->kind != OPTION_CALLS)
-		return;
-	for (size_t i = 0; class_name(i); i++)
-		printf(" %%%s", class_name(i));
-	for (int nr = -1; (nr = syscall_next(LABEL_NATIVE_ABI, nr)) >= 0;)
-		printf(" %s", syscall_find_name(LABEL_NATIVE_ABI, nr));
-	for (size_t i = 0; family_name(i); i++) {
-		if (syscall_find(LABEL_NATIVE_ABI, family_name(i)) < 0)
-			printf(" %s", family_name(i));
-	}
-}
-
-/* Tells what completes the argument of an option, in a word. */
-static const char *option_hint(const struct option_def *def)
+const char *option_hint(const struct option_def *def)
 {
 	const int wants = option_wants(def);
 
 	if (wants == no_argument)
 		return "flag";
 	return wants == optional_argument ? "optional" : kinds[def->kind].hint ?: "none";
-}
-
-void options_print_completion(const struct verb *verb)
-{
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		const struct option_def *def = &option_defs[i];
-
-		if (!(def->verbs & verb->bit))
-			continue;
-		/* Of two of one name, that of a report has more words. */
-		if (verb->bit & VERB_COUNT && !(def->verbs & VERB_COUNT) &&
-		    option_find(VERB_COUNT, def->name))
-			continue;
-		printf("--%s", def->name);
-		if (def->letter)
-			printf(" -%c", def->letter);
-		printf("\t%s\t%.*s\t", option_hint(def), (int)strcspn(def->help, "\n"), def->help);
-		print_words(def, verb);
-		putchar('\n');
-	}
 }

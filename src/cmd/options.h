@@ -278,6 +278,9 @@ const struct option_def *option_find(enum verb_bit verb, const char *name);
 /* Returns what stands for its argument in --help; NULL: it takes none. */
 const char *option_argument(const struct option_def *def);
 
+/* The word that options_print_completion() has for what completes the argument. */
+const char *option_hint(const struct option_def *def);
+
 /*
  * Sets a member from an argument, NULL if there is none. A fault is a usage error that begins with
  * what the user wrote: called. The argument must live as long as the options.
