@@ -16,9 +16,10 @@
  *   tasks.bpf.h    what is kept of any task    task_fields.bpf.h  how a task is read
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
  *   control.bpf.h  what user space switches    cost.bpf.h      what the programs cost
- *   arguments.bpf.h  which path or file a call is about
+ *   calls.bpf.h    single calls, sent    arguments.bpf.h  which path or file a call is about
  *
- * Nothing here sends an event per call. User space maps the arrays and reads; counters only grow.
+ * User space maps the arrays and reads; counters only grow. Only calls.bpf.h sends something for each
+ * call, and only if single calls are to be shown.
  */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>

@@ -440,7 +440,7 @@ enum task_flag {
 	TASK_CLAIMED = 1 << 6,    /* somebody is making its record */
 };
 
-/* The ring buffer carries these: only events that wake user space, never one per call. */
+/* The ring buffer carries these: only events that wake user space, never one per call (see call_abi.h). */
 enum event_kind {
 	EVENT_TASK_ENDED,     /* the state itself is in records and counters */
 	EVENT_PROCESS_JOINED, /* so is this */
