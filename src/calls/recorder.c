@@ -129,6 +129,7 @@ bool recorder_next(const struct recorder *recorder, uint64_t *position, struct r
 {
 	uint64_t at = max_u64(*position, recorder->tail);
 	const struct call_record *record;
+	const struct mark *mark;
 
 	if (at == recorder->head)
 		return false;
@@ -138,10 +139,10 @@ bool recorder_next(const struct recorder *recorder, uint64_t *position, struct r
 		record = entry_at(recorder, at);
 	}
 	*position = at + entry_room(record->size);
-	*ret = (struct recorder_entry){ .record = record };
+	mark = entry_at(recorder, at);
 	if (record->size < sizeof(*record))
-		*ret = (struct recorder_entry){
-			.horizon_ns = ((const struct mark *)(const void *)record)->horizon_ns,
-		};
+		*ret = (struct recorder_entry){ .horizon_ns = mark->horizon_ns };
+	else
+		*ret = (struct recorder_entry){ .record = record };
 	return true;
 }

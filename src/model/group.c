@@ -376,12 +376,12 @@ int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const str
 
 /* --- what a report shows ---------------------------------------------------------------------- */
 
-static bool group_is_empty(const struct group_filter *filter, const struct group *group)
+static bool group_is_empty(const struct group_cut *filter, const struct group *group)
 {
 	return !group->sum.calls && (filter->ended_only || !group->sum.in_flight);
 }
 
-static bool filter_has(const struct group_filter *filter, const struct group *group)
+static bool filter_has(const struct group_cut *filter, const struct group *group)
 {
 	return !group_is_empty(filter, group) && group->sum.calls >= filter->min_calls &&
 	       (!filter->errors_only || group->sum.errors) &&
@@ -391,7 +391,7 @@ static bool filter_has(const struct group_filter *filter, const struct group *gr
 /* Groups that the filter has come first. */
 static int compare_groups(const void *x, const void *y, void *closure)
 {
-	const struct group_filter *filter = closure;
+	const struct group_cut *filter = closure;
 	const struct group *a = x, *b = y;
 	int order = (int)filter_has(filter, b) - (int)filter_has(filter, a);
 
@@ -415,8 +415,7 @@ int group_list_sum(const struct group_list *list, size_t first, struct group *re
 	return 0;
 }
 
-static void groups_drop_empty(struct group_list *list, const struct group_filter *filter,
-			      size_t first)
+static void groups_drop_empty(struct group_list *list, const struct group_cut *filter, size_t first)
 {
 	size_t kept = first;
 
@@ -429,7 +428,7 @@ static void groups_drop_empty(struct group_list *list, const struct group_filter
 	list->nr_groups = kept;
 }
 
-int group_list_select(struct group_list *list, const struct group_filter *filter)
+int group_list_select(struct group_list *list, const struct group_cut *filter)
 {
 	struct group others, *groups = list->groups;
 	size_t kept = 0;

@@ -121,7 +121,7 @@ int group_merge(struct group *into, const struct group *from);
 /* Adds up the groups from the first on; row_done() the sum. Returns 0 or -ENOMEM. */
 int group_list_sum(const struct group_list *list, size_t first, struct group *ret);
 
-struct group_filter {
+struct group_cut {
 	uint64_t min_calls;
 	bool ended_only;                  /* without calls in flight that no other ended with */
 	bool errors_only, successes_only; /* with any */
@@ -137,4 +137,4 @@ struct group_filter {
  * without any call, ended or in flight as the filter has it, go without trace. Returns 0 or -ENOMEM; all groups are
  * there then.
  */
-int group_list_select(struct group_list *list, const struct group_filter *filter);
+int group_list_select(struct group_list *list, const struct group_cut *filter);

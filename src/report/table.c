@@ -368,7 +368,7 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	struct table_part part __cleanup(table_part_done) = { .scope.snapshot = snapshot };
 	struct sort_list by_total;
 	struct sorting sorting = { options->sort.count ? &options->sort : &by_total, &part.scope };
-	const struct group_filter filter = {
+	const struct group_cut filter = {
 		.min_calls = options->min_calls,
 		.errors_only = options->errors_only,
 		.successes_only = options->successes_only,

@@ -222,7 +222,7 @@ static int by_calls(const struct group *a, const struct group *b, const void *cl
 }
 
 /* Order and sum are right whatever is chosen, and the rest is one group. */
-static void select_check(const struct snapshot *snapshot, const struct group_filter *filter)
+static void select_check(const struct snapshot *snapshot, const struct group_cut *filter)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct group before, after;
@@ -253,7 +253,7 @@ static void select_check(const struct snapshot *snapshot, const struct group_fil
 
 TEST(test_select)
 {
-	static const struct group_filter filters[] = {
+	static const struct group_cut filters[] = {
 		{ 0 },
 		{ .compare = by_calls },
 		{ .top = 1 },
@@ -277,7 +277,7 @@ TEST(test_select)
 /* Groups without calls vanish, those in flight do not. */
 BUILDER_TEST(test_select_drops_nothing_but_nothing)
 {
-	const struct group_filter all = { 0 }, none = { .min_calls = 1 };
+	const struct group_cut all = { 0 }, none = { .min_calls = 1 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct row row;
@@ -304,7 +304,7 @@ static int all_equal(const struct group *a, const struct group *b, const void *c
 
 BUILDER_TEST(test_select_is_stable)
 {
-	const struct group_filter filter = { .compare = all_equal };
+	const struct group_cut filter = { .compare = all_equal };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct row row;
