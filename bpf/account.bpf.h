@@ -130,15 +130,9 @@ static __always_inline bool call_is_shown(u16 abi, s32 nr)
 	return shows_calls && call_is_chosen(abi, nr);
 }
 
-/* Shows a call of which no times are known. */
-static __always_inline void record_show_call(struct task_record *record, u32 index, s64 result,
-					     u32 flags)
+static __always_inline u64 record_stack(const struct task_record *record)
 {
-	call_show(index, &(struct call_end_facts){ .end_ns = bpf_ktime_get_ns(),
-						   .result = result,
-						   .flags = flags,
-						   .stack_id = stacks ? record->stack_id : 0,
-						   .record = record });
+	return stacks ? record->stack_id : 0;
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
@@ -151,9 +145,10 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 		return 0;
 	/* Still open: its end was missed, and with it the result. */
 	if (call_is_shown(call->abi, call->nr))
-		record_show_call(record, call->index, result,
-				 (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
-					 (denied ? CALL_DENIED : 0));
+		call_show_untimed(record, call->index, result,
+				  (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
+					  (denied ? CALL_DENIED : 0),
+				  record_stack(record));
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
@@ -178,7 +173,7 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 	if (slower_than_ns || !record || !call)
 		return 0;
 	if (call_is_shown(call->abi, call->nr))
-		record_show_call(record, call->index, 0, 0);
+		call_show_untimed(record, call->index, 0, 0, record_stack(record));
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, 0, call_slot_loss(record, call));
@@ -391,8 +386,6 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
-	if (call_is_shown(call.abi, call.nr))
-		call_note_late(index, regs, call.abi, call.nr);
 	/* What an exec pointed at has gone with the program before. */
 	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
 		call.split = call_argument(index, regs, call.abi, call.nr, record->share);
@@ -467,12 +460,17 @@ static __always_inline u64 call_runq(struct task_struct *task, struct task_recor
 
 /* Tells of a call that none of its slot was slower than. What that takes is nobody's CPU time. */
 static __always_inline void call_tell_slowest(struct task_record *record, const struct call *call,
-					      struct pt_regs *regs,
-					      const struct call_end_facts *facts)
+					      struct pt_regs *regs, s64 result)
 {
+	bool reads = regs && !call_hides_caller(call->abi, call->nr);
 	u64 now;
 
-	call_send_slowest(call->index, regs, call->abi, call->nr, facts);
+	/* Of one whose end hides its caller that was noted at its start. */
+	if (reads) {
+		call_note_late(call->index, regs, call->abi, call->nr, result);
+		call_read_more(call->index);
+	}
+	call_send_slowest(record, call->index, result, record_stack(record));
 	record->mark_cpu_ns = cpu_clock(record, &now);
 }
 
@@ -514,10 +512,9 @@ LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call,
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
 {
-	struct call_end_facts facts = { .result = result, .record = record };
 	struct call call = call_of(record, index);
-	u64 cpu = cpu_clock(record, &facts.end_ns), now;
-	u64 wall = time_since(facts.end_ns, record->enter_ns);
+	u64 now, cpu = cpu_clock(record, &now);
+	u64 wall = time_since(now, record->enter_ns);
 	u64 off = wall - (cpu - record->mark_cpu_ns);
 	u64 runq = 0;
 	int is_slowest;
@@ -535,16 +532,15 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	facts = (struct call_end_facts){ facts.end_ns,
-					 wall,
-					 off,
-					 runq,
-					 result,
-					 CALL_RETURNED | CALL_TIMED,
-					 stacks ? record->stack_id : 0,
-					 record };
+	if (sends_slowest || call_is_shown(call.abi, call.nr))
+		call_set_times(index, now, wall, off, runq);
 	if (call_is_shown(call.abi, call.nr)) {
-		call_show(index, &facts);
+		if (call_show(record, index, result, record_stack(record))) {
+			/* What an exec pointed at has gone with the program before. */
+			if (regs && !call_is_exec(call.abi, call.nr))
+				call_read_more(index);
+			call_send(index);
+		}
 		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	if (regs) {
@@ -554,9 +550,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		is_slowest = call_book_once(record, &call, result,
 					    &(struct call_times){ wall, off, runq });
 	}
-	facts.flags |= CALL_SLOWEST;
 	if (sends_slowest && is_slowest)
-		call_tell_slowest(record, &call, regs, &facts);
+		call_tell_slowest(record, &call, regs, result);
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */
@@ -565,6 +560,21 @@ LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
 	if (record)
 		call_settle(current_task(), record, index, 0, NULL);
 	return 0;
+}
+
+/* Reads what a call points at whose start was not seen, so that it can be shown. */
+static __always_inline void call_note_unusual(struct task_struct *task, u32 index,
+					      struct pt_regs *regs, s64 result)
+{
+	s32 nr = regs_nr(regs);
+	u16 abi = task_abi(task, &nr);
+
+	if (!call_is_shown(abi, nr))
+		return;
+	call_note_late(index, regs, abi, nr, result);
+	/* What an exec pointed at has gone with the program before. */
+	if (!call_is_exec(abi, nr))
+		call_read_more(index);
 }
 
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,
@@ -585,6 +595,8 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 			if (!slower_than_ns && call_is_stacked(abi, nr))
 				call_take_stack(record, regs);
 		}
+		if (shows_calls && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT)))
+			call_note_unusual(task, index, regs, result);
 		call_end_unusual(task, record, index, regs, result);
 	}
 }

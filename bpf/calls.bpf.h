@@ -372,7 +372,8 @@ static __always_inline void call_fault_in(struct open_call *open, u32 index)
 }
 
 /* The same at the end of a call whose start was not seen: nothing of it was read. */
-static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr,
+					   s64 result)
 {
 	struct open_call *open = open_call_at(index);
 
@@ -382,6 +383,7 @@ static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 
 	open->call.abi = abi;
 	open->call.nr = nr;
 	open->used = 0;
+	open->call.result = result;
 	open->failed = ~0u;
 }
 
@@ -521,42 +523,54 @@ LOOKED_AT_ONCE int call_send(u32 index)
 	return 0;
 }
 
-/* What is known of a call at its end. */
-struct call_end_facts {
-	u64 end_ns, wall, off, runq;
-	s64 result;
-	u32 flags;
-	u64 stack_id;
-	const struct task_record *record;
-};
-
-static __always_inline void call_state(struct open_call *open, const struct call_end_facts *facts)
-{
-	open->call.flags = facts->flags;
-	open->call.pid = facts->record->pid;
-	open->call.tid = facts->record->tid;
-	__builtin_memcpy(open->call.comm, facts->record->comm, sizeof(open->call.comm));
-	open->call.end_ns = facts->end_ns;
-	open->call.wall_ns = facts->wall;
-	open->call.off_ns = facts->off;
-	open->call.runq_ns = facts->runq;
-	open->call.result = facts->result;
-	open->call.stack_id = facts->stack_id;
-}
-
-static __always_inline void call_show(u32 index, const struct call_end_facts *facts)
+/* The times of a call that has ended: its start was seen. */
+static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 off, u64 runq)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open)
 		return;
-	call_state(open, facts);
-	if (!call_number(index))
-		return;
-	/* What an exec pointed at has gone with the program before. */
-	if (facts->flags & CALL_RETURNED && !call_is_exec(open->call.abi, open->call.nr))
-		call_read_more(index);
-	call_send(index);
+	open->call.end_ns = end_ns;
+	open->call.wall_ns = wall;
+	open->call.off_ns = off;
+	open->call.runq_ns = runq;
+}
+
+/* What is known of a call at its end besides. */
+static __always_inline void call_state(struct open_call *open, const struct task_record *record,
+				       s64 result, u32 flags, u64 stack_id)
+{
+	open->call.flags = flags;
+	open->call.pid = record->pid;
+	open->call.tid = record->tid;
+	__builtin_memcpy(open->call.comm, record->comm, sizeof(open->call.comm));
+	open->call.result = result;
+	open->call.stack_id = stack_id;
+}
+
+/* States what is known of a call whose times are set. Returns whether it may be sent: see call_number(). */
+LOOKED_AT_ONCE u32 call_show(struct task_record *record, u32 index, s64 result, u64 stack_id)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open || !record)
+		return 0;
+	call_state(open, record, result, CALL_RETURNED | CALL_TIMED, stack_id);
+	return call_number(index);
+}
+
+/* Shows a call of which no times are known, with what was read so far. */
+LOOKED_AT_ONCE int call_show_untimed(struct task_record *record, u32 index, s64 result, u32 flags,
+				     u64 stack_id)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (!open || !record)
+		return 0;
+	call_state(open, record, result, flags, stack_id);
+	open->call.end_ns = bpf_ktime_get_ns();
+	open->call.wall_ns = open->call.off_ns = open->call.runq_ns = 0;
+	return call_number(index) ? call_send(index) : 0;
 }
 
 /* The inode of an open file of this task; 0: there is none. */
@@ -591,27 +605,19 @@ LOOKED_AT_ONCE int call_note_inode(u32 index)
 	return 0;
 }
 
-/*
- * Sends a call that took longer than any before, with what it points at by now. Of one whose end hides its
- * caller that was noted at its start.
- */
-static __always_inline void call_send_slowest(u32 index, struct pt_regs *regs, u16 abi, s32 nr,
-					      const struct call_end_facts *facts)
+/* Sends a call that took longer than any before, with what was read of it. */
+LOOKED_AT_ONCE int call_send_slowest(struct task_record *record, u32 index, s64 result,
+				     u64 stack_id)
 {
 	struct open_call *open = open_call_at(index);
-	bool hides = call_hides_caller(abi, nr);
 
-	if (!open)
-		return;
-	if (regs && !hides)
-		call_note_late(index, regs, abi, nr);
-	call_state(open, facts);
+	if (!open || !record)
+		return 0;
+	call_state(open, record, result, CALL_RETURNED | CALL_TIMED | CALL_SLOWEST, stack_id);
 	open->call.number = open->call.inode = 0;
 	open->call.record = index;
-	if (regs && !hides)
-		call_read_more(index);
 	call_note_inode(index);
-	call_send(index);
+	return call_send(index);
 }
 
 /* A thread begins to be counted: its calls are numbered from 1. */

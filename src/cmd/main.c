@@ -187,6 +187,19 @@ static int read_options(struct options *o, int argc, char **argv, struct diag *d
 	return 0;
 }
 
+/* Whether options are given that only a report has. */
+static bool wants_report(const struct options *o)
+{
+	/* strace -U has columns. */
+	if (o->count || o->in_flight || o->version || o->output.columns.count)
+		return true;
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (o->given[i] && !option_find(VERB_CALLS, option_defs[i].name))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Without -c, single calls are printed, unless an option is given that only a report has: then -c is meant.
  */
@@ -197,7 +210,7 @@ static int read_face_options(struct options *o, int argc, char **argv, struct di
 	struct diag why;
 
 	options_init(&calls, &calls_verb);
-	if (!err && (o->count || o->in_flight || o->version))
+	if (!err && wants_report(o))
 		return 0;
 	other = options_read(&calls, argc, argv, &why);
 	/* Of two errors that one is told which stands further behind. */

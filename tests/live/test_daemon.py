@@ -169,7 +169,7 @@ def test_marks_of_another_daemon_are_refused(live, tmp_path, daemon):
 def test_what_makes_no_sense_is_refused_in_one_sentence(daemon):
     for words, sentence in (
         ("--since soon", "neither a span"),
-        ("--by tid", "neither threads, nor arguments"),
+        ("--by tid", "does not keep thread"),
         ("--stacks", "takes no call stacks"),
         ("nonsense", "is not an option"),
         ("--since /", "not a saved snapshot"),
