@@ -319,6 +319,10 @@ static __noinline int call_begin_later(struct task_record *record)
 	record->enter_ns = now;
 	stores_order();
 	record->mark_cpu_ns = cpu;
+	/* It may have waited for memory or a CPU in between. */
+	record->enter_delay_ns = task_run_delay(current_task());
+	if (stacks)
+		record->kernel_stack_id = 0;
 	return 0;
 }
 
@@ -361,6 +365,13 @@ __noinline u32 exit_is_childs(u32 flags, s32 early_nr, u32 abi, s32 nr, s64 resu
 	return result == 0 && may_be && call_makes_child(abi, nr);
 }
 
+/* Does what call_argument() does with a stack of its own: those of all functions on the way add up. */
+static __noinline u64 call_argument_apart(u32 index, struct pt_regs *regs, u16 abi, s32 nr,
+					  u32 share)
+{
+	return call_argument(index, regs, abi, nr, share);
+}
+
 /*
  * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the exec
  * by which a process came to be chosen; the return of fork in a new child; the end of a call that
@@ -388,7 +399,7 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		return 0;
 	/* What an exec pointed at has gone with the program before. */
 	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
-		call.split = call_argument(index, regs, call.abi, call.nr, record->share);
+		call.split = call_argument_apart(index, regs, call.abi, call.nr, record->share);
 		call.is_split = 1;
 	}
 	if (flags & RECORD_OPEN_EARLY)
@@ -458,20 +469,38 @@ static __always_inline u64 call_runq(struct task_struct *task, struct task_recor
 	return runq > *off ? *off : runq;
 }
 
-/* Tells of a call that none of its slot was slower than. What that takes is nobody's CPU time. */
-static __always_inline void call_tell_slowest(struct task_record *record, const struct call *call,
-					      struct pt_regs *regs, s64 result)
+/*
+ * Shows the call that has just ended, with what it points at by now. What that takes is nobody's CPU time. A
+ * function of its own, as the next: on the way to a stack's frames there is no room for what they keep.
+ */
+static __noinline int call_show_whole(struct task_record *record, u32 index, s64 result)
 {
-	bool reads = regs && !call_hides_caller(call->abi, call->nr);
+	u64 now;
+
+	if (call_show(record, index, result, record_stack(record))) {
+		/* What an exec pointed at has gone with the program before. */
+		if (!call_is_exec(record->abi, record->nr))
+			call_read_more(index);
+		call_send(index);
+	}
+	record->mark_cpu_ns = cpu_clock(record, &now);
+	return 0;
+}
+
+/* Tells of a call that none of its slot was slower than. */
+static __noinline int call_tell_slowest(struct task_record *record, u32 index, struct pt_regs *regs,
+					s64 result)
+{
 	u64 now;
 
 	/* Of one whose end hides its caller that was noted at its start. */
-	if (reads) {
-		call_note_late(call->index, regs, call->abi, call->nr, result);
-		call_read_more(call->index);
+	if (!call_hides_caller(record->abi, record->nr)) {
+		call_note_late(index, regs, record->abi, record->nr, result);
+		call_read_more(index);
 	}
-	call_send_slowest(record, call->index, result, record_stack(record));
+	call_send_slowest(record, index, result, record_stack(record));
 	record->mark_cpu_ns = cpu_clock(record, &now);
+	return 0;
 }
 
 /* Adds a call that has ended to its slot. Returns whether it is the slowest there, and that is to be told. */
@@ -535,13 +564,10 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	if (sends_slowest || call_is_shown(call.abi, call.nr))
 		call_set_times(index, now, wall, off, runq);
 	if (call_is_shown(call.abi, call.nr)) {
-		if (call_show(record, index, result, record_stack(record))) {
-			/* What an exec pointed at has gone with the program before. */
-			if (regs && !call_is_exec(call.abi, call.nr))
-				call_read_more(index);
+		if (regs)
+			call_show_whole(record, index, result);
+		else if (call_show(record, index, result, record_stack(record)))
 			call_send(index);
-		}
-		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	if (regs) {
 		call_read_path_again(record, &call);
@@ -550,8 +576,12 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		is_slowest = call_book_once(record, &call, result,
 					    &(struct call_times){ wall, off, runq });
 	}
-	if (sends_slowest && is_slowest)
-		call_tell_slowest(record, &call, regs, result);
+	if (sends_slowest && is_slowest) {
+		if (regs)
+			call_tell_slowest(record, index, regs, result);
+		else
+			call_send_slowest(record, index, result, record_stack(record));
+	}
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */
@@ -563,18 +593,19 @@ LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
 }
 
 /* Reads what a call points at whose start was not seen, so that it can be shown. */
-static __always_inline void call_note_unusual(struct task_struct *task, u32 index,
-					      struct pt_regs *regs, s64 result)
+static __noinline int call_note_unusual(struct task_struct *task, u32 index, struct pt_regs *regs,
+					s64 result)
 {
 	s32 nr = regs_nr(regs);
 	u16 abi = task_abi(task, &nr);
 
 	if (!call_is_shown(abi, nr))
-		return;
+		return 0;
 	call_note_late(index, regs, abi, nr, result);
 	/* What an exec pointed at has gone with the program before. */
 	if (!call_is_exec(abi, nr))
 		call_read_more(index);
+	return 0;
 }
 
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,

@@ -169,6 +169,17 @@ static __always_inline bool memory_is_shared(struct task_struct *task)
 	return mm->mm_users.counter > signal->nr_threads;
 }
 
+/* A function of its own, as what it keeps would count for the walk, too. */
+static __noinline u64 stack_identify(struct task_struct *task, struct walk *walk, u32 layout,
+				     u64 kernel)
+{
+	u64 id;
+
+	walk->hash ^= kernel;
+	id = walk_id(walk, process_identify(task, &walk->event, layout));
+	return stack_send(walk, id, kernel) ? id : 0;
+}
+
 /* The id of the stack that these registers are on, 0 if there is no room for another. */
 LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds *bounds, u32 use,
 			      u64 kernel)
@@ -178,7 +189,6 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 	struct walk_context context = {};
 	struct walk *walk;
 	u32 zero = 0;
-	u64 id;
 
 	if (!stacks)
 		return 0;
@@ -204,9 +214,7 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 		walk->raw = RAW_IN_LAYOUT;
 		walk_frame_pointers(task, walk);
 	}
-	walk->hash ^= kernel;
-	id = walk_id(walk, process_identify(task, &walk->event, leader ? leader->layout : 0));
-	return stack_send(walk, id, kernel) ? id : 0;
+	return stack_identify(task, walk, leader ? leader->layout : 0, kernel);
 }
 
 /* Returns the id for a call without a stack, 0 if there is no room for another. */

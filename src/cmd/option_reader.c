@@ -311,6 +311,8 @@ static int read_errnos(const struct setting *s, const char *at, uint64_t errnos[
 
 	if (!at)
 		memset(errnos, 0xff, 64 * sizeof(*errnos));
+	else if (!*at)
+		return refuse(s, "is not a list of errors such as ENOENT,EACCES");
 	for (size_t size; at && *at; at += size + (at[size] == ',')) {
 		size = strcspn(at, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)size, at);
@@ -467,9 +469,10 @@ int option_set(const struct option_def *def, struct options *o, const char *call
 	if (err)
 		return err;
 	/* Of others the last one counts. */
-	if (def->words == report_format_names && *given && strcmp(*given, arg) != 0)
+	if ((def->words == report_format_names || def->words == call_format_names) && *given &&
+	    strcmp(*given, arg) != 0)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"a report has one format: %.32s or %.32s, not both", *given, arg);
+				"there is one format: %.32s or %.32s, not both", *given, arg);
 	if (def->also)
 		*(bool *)((char *)o + def->also) = true;
 	*given = arg ?: def->nr_words ? def->words[0] : "1";
@@ -522,7 +525,7 @@ static const struct option_def *option_elsewhere(const char *called, const char 
 		{ VERB_COUNT, "-c" },          { VERB_TOP, "top" },
 		{ VERB_DAEMON, "daemon" },     { VERB_SNAPSHOT, "snapshot" },
 		{ VERB_HISTORY, "history" },   { VERB_COMPARE, "compare" },
-		{ VERB_BASELINE, "baseline" },
+		{ VERB_BASELINE, "baseline" }, { VERB_CALLS, "without -c" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(verbs) * nr_option_defs; i++) {
@@ -536,23 +539,26 @@ static const struct option_def *option_elsewhere(const char *called, const char 
 }
 
 /* The word that getopt does not know stands before where it goes on. */
-static int unknown_option_error(const struct options *o, struct diag *d)
+static int unknown_option_error(struct options *o, struct diag *d)
 {
-	const char *word = o->argv[optind - 1], *verb = o->verb->name, *blank = *verb ? " " : "";
+	const char *word = o->argv[optind - 1];
+	const bool counts = o->verb->bit == VERB_COUNT && (o->count || o->in_flight);
+	const char *verb = counts ? "-c" : o->verb->name, *blank = *verb ? " " : "";
 	/* A letter may stand inside a word, as in -cz. */
 	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
 	char called[2 * NEAREST_WORD_MAX] = { '-', (char)optopt };
 	struct nearest near;
 	const char *other;
 
+	o->is_unknown = true;
 	if (!is_letter)
 		snprintf(called, sizeof(called), "%.*s", (int)strcspn(word, "="), word);
 	if (option_elsewhere(called, &other))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"%s is an option of bpftruss %s, not of %s; 'bpftruss %s%s--help' "
 				"lists those of %s",
-				called, other, *verb ? verb : "-c", verb, blank,
-				*verb ? verb : "-c");
+				called, other, *verb ? verb : "single calls", verb, blank,
+				*verb ? verb : "single calls");
 	near = nearest_to(is_letter ? "" : called + strspn(called, "-"));
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		if (option_defs[i].verbs & o->verb->bit)

@@ -267,6 +267,38 @@ bool calls_are_recorded(const struct options *o)
 	return o->calls.record.last_ns || o->calls.record.last_count;
 }
 
+/* What an option of the verb was given; NULL: it was not. */
+static const char *option_given(const struct options *o, const char *name)
+{
+	const struct option_def *def = option_find(o->verb->bit, name);
+
+	return def ? o->given[def - option_defs] : NULL;
+}
+
+/* Other formats have these anyway, or have no place for them. */
+static int call_format_check(const struct options *o, struct diag *d)
+{
+	static const char *const of_truss[] = { "dump", "threads", "elapsed", "delta",
+						"system-time" };
+	const char *name = call_format_names[o->calls.format], *format, *json;
+
+	if (o->verb->bit != VERB_CALLS)
+		return 0;
+	format = option_given(o, "format");
+	json = option_given(o, "json");
+	if (json && format && strcmp(format, "json") != 0)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"there is one format: json or %.32s, not both", format);
+	for (size_t i = 0; i < ARRAY_SIZE(of_truss) && o->calls.format; i++) {
+		if (option_given(o, of_truss[i]))
+			return diag_set(d, DIAG_USAGE, EINVAL,
+					"lines of truss have --%s: leave it out with "
+					"--format %s",
+					of_truss[i], name);
+	}
+	return 0;
+}
+
 static int record_check(const struct options *o, struct diag *d)
 {
 	const bool records = calls_are_recorded(o), saves = calls_are_saved(o);
@@ -319,7 +351,8 @@ static int count_check(const struct options *o, struct diag *d)
 	};
 	int err;
 
-	err = in_flight_check(o, d) ?: report_check(o, d) ?: record_check(o, d);
+	err = in_flight_check(o, d) ?: report_check(o, d) ?: call_format_check(o, d) ?:
+	      record_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
 			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "

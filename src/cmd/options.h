@@ -154,6 +154,7 @@ struct options {
 	bool count;          /* -c, -C */
 	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
 	bool in_flight;
+	bool is_unknown; /* the verb has no such option */
 	size_t in_flight_top; /* 0: the default */
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */

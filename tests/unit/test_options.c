@@ -7,6 +7,7 @@
 #include "cmd/reporting.h"
 
 static const struct verb count_face = { .name = "", .bit = VERB_COUNT };
+static const struct verb calls_face = { .name = "", .bit = VERB_CALLS };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
@@ -223,7 +224,14 @@ TEST(test_refused)
 		const struct verb *verb;
 		const char *text, *sentence;
 	} cases[] = {
-		{ &count_face, "-c -y", "unknown option -y; 'bpftruss --help' lists them" },
+		{ &count_face, "-c -y", "unknown option -y; 'bpftruss -c --help' lists them" },
+		{ &count_face, "-c --failed", "--failed is an option of bpftruss without -c, not" },
+		{ &calls_face, "-C --by pid", "--by is an option of bpftruss -c, not of single calls" },
+		{ &calls_face, "--failed= -a", "is not a list of errors such as ENOENT,EACCES" },
+		{ &calls_face, "--json --format strace -a", "one format: json or strace, not both" },
+		{ &calls_face, "--json -a -D", "lines of truss have --delta: leave it out" },
+		{ &calls_face, "--format strace -a -l", "lines of truss have --threads" },
+		{ &calls_face, "--json -a --dump 1", "lines of truss have --dump" },
 		{ &top_face, "--csv", "--csv is an option of bpftruss -c, not of top; '" },
 		{ &top_face, "nginx", "top: \"nginx\" is not an option; -n NAME takes" },
 		{ &status_face, "x", "status: \"x\" is not an option; see --help" },
