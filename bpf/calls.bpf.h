@@ -92,7 +92,11 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 	piece = (struct call_piece *)&open->bytes[at];
 	if (open->reading.is_string) {
 		/* One more than are kept, and the NUL: then a string is known to be longer. */
-		room = limit < MAX_FETCH - 2 ? limit + 2 : MAX_FETCH;
+		room = limit + 2;
+		/* Old verifiers must see the comparison of what is used. */
+		barrier_var(room);
+		if (room > MAX_FETCH)
+			room = MAX_FETCH;
 		got = bpf_probe_read_user_str(piece + 1, room, (const void *)address) - 1;
 		if (got > (long)limit) {
 			flags |= PIECE_CUT;
@@ -102,6 +106,7 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 		room = size < limit ? size : limit;
 		if (room < size)
 			flags |= PIECE_CUT;
+		barrier_var(room);
 		if (room > MAX_FETCH)
 			room = MAX_FETCH;
 		got = bpf_probe_read_user(piece + 1, room, (const void *)address) ? -1 : (long)room;

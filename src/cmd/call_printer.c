@@ -49,8 +49,10 @@ struct call_printer {
 	uint64_t from_ns;                /* those that ended before are too old */
 	uint64_t unwanted;               /* so are so many of those to come */
 	uint64_t too_old;
-	uint64_t asking_ns; /* it took so long to ask for descriptors */
-	int err;            /* of writing */
+	uint64_t asking_ns;        /* it took so long to ask for descriptors */
+	uint64_t sockets_ns;       /* that may go into looking up sockets now */
+	uint64_t sockets_asked_ns; /* CLOCK_MONOTONIC when that was found out */
+	int err;                   /* of writing */
 	char fd_name[PATH_MAX + 1];
 };
 
@@ -94,16 +96,33 @@ static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t 
 	return length;
 }
 
+/*
+ * A look-up reads a line for each socket of a host: no more than a fifth of the time goes into that, or
+ * whoever has very many would hold up the rings. What is not looked up is "socket:[77]".
+ */
+#define SOCKETS_SHARE   5
+#define SOCKETS_MOST_NS (NS_PER_SEC / 10)
+
+static bool may_ask_for_socket(struct call_printer *p, uint64_t now_ns)
+{
+	p->sockets_ns += (now_ns - p->sockets_asked_ns) / SOCKETS_SHARE;
+	p->sockets_ns = min_u64(p->sockets_ns, SOCKETS_MOST_NS);
+	p->sockets_asked_ns = now_ns;
+	return p->sockets_ns > 0;
+}
+
 static ssize_t read_socket(void *context, uint32_t pid, int fd, uint64_t inode, char *buf,
 			   size_t size)
 {
 	struct call_printer *p = context;
-	uint64_t start_ns = clock_mono_ns();
+	uint64_t start_ns = clock_mono_ns(), took_ns;
 	ssize_t length = -EBUSY;
 
-	if (may_ask(p, pid, fd))
+	if (may_ask(p, pid, fd) && may_ask_for_socket(p, start_ns))
 		length = socket_describe(NULL, pid, fd, inode, buf, size);
-	p->asking_ns += clock_mono_ns() - start_ns;
+	took_ns = clock_mono_ns() - start_ns;
+	p->asking_ns += took_ns;
+	p->sockets_ns = above(p->sockets_ns, took_ns);
 	return length;
 }
 
@@ -491,12 +510,18 @@ int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
 
 /* --- the end -------------------------------------------------------------------------------------- */
 
-static uint64_t calls_counted(const struct snapshot *snapshot)
+uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += snapshot->rows[i]->calls;
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		/* Of numbers that have no place in their table the programs send all. */
+		if (row->nr < 0 || row->nr >= CALLS_INDEXED ||
+		    syscall_set_has(only, row->abi, row->nr))
+			sum += row->calls;
+	}
 	return sum;
 }
 
@@ -525,14 +550,12 @@ static uint64_t calls_told(const struct call_printer *p, const struct call_total
 void call_printer_conclude(struct call_printer *p, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals)
 {
-	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
 	uint64_t overwritten = p->recorder ? recorder_counts(p->recorder)->overwritten : 0;
 	uint64_t counted, left_out = totals->left_out + p->passed, lost;
 
 	printer_write(p);
-	if (snapshot && snapshot_select(snapshot, p->options->output.only, &chosen))
-		return;
-	counted = chosen ? calls_counted(chosen) : calls_told(p, totals);
+	counted =
+		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
 	lost = above(counted, p->shown + left_out + p->unread + p->too_old + overwritten);
 	if (p->recorder)
 		print_reach(p, name);
@@ -545,7 +568,7 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 		fprintf(stderr, " + %" PRIu64 " too old + %" PRIu64 " overwritten", p->too_old,
 			overwritten);
 	fprintf(stderr, " + %" PRIu64 " lost = %" PRIu64 " %s\n", lost, counted,
-		chosen ? "counted" : "so far");
+		snapshot ? "counted" : "so far");
 }
 
 int call_printer_flush(struct call_printer *p, struct diag *d)

@@ -46,6 +46,9 @@ bool call_printer_is_full(const struct call_printer *printer);
  * Says on stderr what became of the calls that a reading counted; NULL: counting goes on. The name, or "",
  * tells several such sentences apart.
  */
+/* Adds up the calls of a snapshot that the programs were to send, if these are asked for (NULL: all). */
+uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
+
 void call_printer_conclude(struct call_printer *printer, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals);
 

@@ -158,7 +158,7 @@ const struct option_def option_defs[] = {
 	  "only calls that fail, or fail so: ENOENT,EACCES", .arg = "[=ERRNOS]" },
 	{ "errors-only", 'Z', OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions), "the same",
 	  .arg = "" },
-	{ "successes-only", 'z', OPTION_FLAG, VERB_CALLS, TO(calls.conditions.only_succeeded),
+	{ "successes-only", 'z', OPTION_FLAG, VERB_CALLS, TO(calls.only_succeeded),
 	  "only calls that succeed" },
 	{ "path", 0, OPTION_TEXT, VERB_CALLS, TO(calls.path),
 	  "only calls with a path that matches this glob", .arg = "GLOB" },

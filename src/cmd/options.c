@@ -55,6 +55,7 @@ static void calls_complete(struct options *o)
 	};
 	if (calls->dumped)
 		calls->view.plan.data_bytes = MAX_FETCH;
+	calls->view.conditions.only_succeeded = calls->only_succeeded;
 	if (calls->path)
 		calls_set_prefix(&calls->view.conditions, calls->path);
 	o->collector.view = &calls->view;
@@ -343,7 +344,7 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
-		{ o->calls.conditions.only_failed && o->calls.conditions.only_succeeded,
+		{ o->calls.conditions.only_failed && o->calls.only_succeeded,
 		  "a call either fails or succeeds: give --failed or --successes-only" },
 		{ !targets_given(&o->targets) && !o->command,
 		  "whose calls? give -p PID for a running process, or a command to run; see "

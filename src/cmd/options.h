@@ -126,6 +126,7 @@ struct call_options {
 	uint32_t string_bytes; /* 0: the defaults */
 	uint64_t dumped;       /* a bit for each of the descriptors 0 to 63 */
 	enum call_format format;
+	bool only_succeeded; /* one of the conditions */
 	bool structs, environment, raw, threads, elapsed, delta, system_time, stack_trace;
 };
 
@@ -154,7 +155,7 @@ struct options {
 	bool count;          /* -c, -C */
 	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
 	bool in_flight;
-	bool is_unknown; /* the verb has no such option */
+	bool is_unknown;      /* the verb has no such option */
 	size_t in_flight_top; /* 0: the default */
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */

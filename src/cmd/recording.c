@@ -210,16 +210,12 @@ int recording_answer(struct recording *r, struct diag *d)
 static int saving_conclude(const struct recording *r, const struct snapshot *snapshot,
 			   struct diag *d)
 {
-	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	uint64_t counted = 0, recorded = recorder_counts(r->recorder)->recorded;
+	uint64_t counted = calls_counted(snapshot, r->options->output.only);
+	uint64_t recorded = recorder_counts(r->recorder)->recorded;
 	struct call_totals totals;
 
-	if (snapshot_select(snapshot, r->options->output.only, &chosen))
-		return diag_oom(d);
 	if (collector_call_totals(r->collector, &totals))
 		return diag_set(d, DIAG_FAILED, EIO, "cannot read the totals");
-	for (size_t i = 0; i < chosen->nr_rows; i++)
-		counted += chosen->rows[i]->calls;
 	if (r->skipped)
 		fprintf(stderr,
 			"bpftruss: --save-on was met %" PRIu64
