@@ -286,7 +286,7 @@ const struct option_def option_defs[] = {
 	{ "max-stacks", 0, OPTION_NUMBER, TABLES, TO(collector.max_stacks),
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
 	{ "max-paths", 0, OPTION_NUMBER, VERB_COUNT | VERB_TOP_REPORT, TO(collector.max_paths),
-	  "paths or files that --by tells apart (default 16384)", "tables", .high = 1000000 },
+	  "paths or files that --by tells apart (default 16384)", .high = 1000000 },
 
 	/* The daemon's history. */
 	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep no history",
