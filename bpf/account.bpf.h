@@ -477,7 +477,7 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 {
 	u64 now;
 
-	if (call_show(record, index, result, record_stack(record))) {
+	if (call_show(record, index, result)) {
 		/* What an exec pointed at has gone with the program before. */
 		if (!call_is_exec(record->abi, record->nr))
 			call_read_more(index);
@@ -498,7 +498,7 @@ static __noinline int call_tell_slowest(struct task_record *record, u32 index, s
 		call_note_late(index, regs, record->abi, record->nr, result);
 		call_read_more(index);
 	}
-	call_send_slowest(record, index, result, record_stack(record));
+	call_send_slowest(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
 	return 0;
 }
@@ -562,11 +562,11 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
 	if (sends_slowest || call_is_shown(call.abi, call.nr))
-		call_set_times(index, now, wall, off, runq);
+		call_set_times(index, now, wall, off, runq, record_stack(record));
 	if (call_is_shown(call.abi, call.nr)) {
 		if (regs)
 			call_show_whole(record, index, result);
-		else if (call_show(record, index, result, record_stack(record)))
+		else if (call_show(record, index, result))
 			call_send(index);
 	}
 	if (regs) {
@@ -580,7 +580,7 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		if (regs)
 			call_tell_slowest(record, index, regs, result);
 		else
-			call_send_slowest(record, index, result, record_stack(record));
+			call_send_slowest(record, index, result);
 	}
 }
 

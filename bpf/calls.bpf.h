@@ -528,8 +528,9 @@ LOOKED_AT_ONCE int call_send(u32 index)
 	return 0;
 }
 
-/* The times of a call that has ended: its start was seen. */
-static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 off, u64 runq)
+/* The times of a call that has ended, whose start was seen, and its stack. */
+static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 off, u64 runq,
+					   u64 stack_id)
 {
 	struct open_call *open = open_call_at(index);
 
@@ -539,28 +540,28 @@ static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 
 	open->call.wall_ns = wall;
 	open->call.off_ns = off;
 	open->call.runq_ns = runq;
+	open->call.stack_id = stack_id;
 }
 
 /* What is known of a call at its end besides. */
 static __always_inline void call_state(struct open_call *open, const struct task_record *record,
-				       s64 result, u32 flags, u64 stack_id)
+				       s64 result, u32 flags)
 {
 	open->call.flags = flags;
 	open->call.pid = record->pid;
 	open->call.tid = record->tid;
 	__builtin_memcpy(open->call.comm, record->comm, sizeof(open->call.comm));
 	open->call.result = result;
-	open->call.stack_id = stack_id;
 }
 
 /* States what is known of a call whose times are set. Returns whether it may be sent: see call_number(). */
-LOOKED_AT_ONCE u32 call_show(struct task_record *record, u32 index, s64 result, u64 stack_id)
+LOOKED_AT_ONCE u32 call_show(struct task_record *record, u32 index, s64 result)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open || !record)
 		return 0;
-	call_state(open, record, result, CALL_RETURNED | CALL_TIMED, stack_id);
+	call_state(open, record, result, CALL_RETURNED | CALL_TIMED);
 	return call_number(index);
 }
 
@@ -572,7 +573,8 @@ LOOKED_AT_ONCE int call_show_untimed(struct task_record *record, u32 index, s64 
 
 	if (!open || !record)
 		return 0;
-	call_state(open, record, result, flags, stack_id);
+	call_state(open, record, result, flags);
+	open->call.stack_id = stack_id;
 	open->call.end_ns = bpf_ktime_get_ns();
 	open->call.wall_ns = open->call.off_ns = open->call.runq_ns = 0;
 	return call_number(index) ? call_send(index) : 0;
@@ -611,14 +613,13 @@ LOOKED_AT_ONCE int call_note_inode(u32 index)
 }
 
 /* Sends a call that took longer than any before, with what was read of it. */
-LOOKED_AT_ONCE int call_send_slowest(struct task_record *record, u32 index, s64 result,
-				     u64 stack_id)
+LOOKED_AT_ONCE int call_send_slowest(struct task_record *record, u32 index, s64 result)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open || !record)
 		return 0;
-	call_state(open, record, result, CALL_RETURNED | CALL_TIMED | CALL_SLOWEST, stack_id);
+	call_state(open, record, result, CALL_RETURNED | CALL_TIMED | CALL_SLOWEST);
 	open->call.number = open->call.inode = 0;
 	open->call.record = index;
 	call_note_inode(index);
