@@ -166,11 +166,25 @@ static void check_attach(struct finding *f)
 	feature_remedy(f, "-v shows the kernel's message; a security module may forbid bpf(2)");
 }
 
+/* Up to 5.15 kernels did not ask whether such a program may sleep there: it must not. */
+static bool kernel_is_at_least(unsigned int major, unsigned int minor)
+{
+	unsigned int found_major = 0, found_minor = 0;
+	struct utsname names;
+
+	if (uname(&names) || sscanf(names.release, "%u.%u", &found_major, &found_minor) != 2)
+		return false;
+	return found_major > major || (found_major == major && found_minor >= minor);
+}
+
 bool features_let_calls_sleep(void)
 {
-	struct probe_bpf *probe = probe_bpf__open();
+	struct probe_bpf *probe;
 	int err;
 
+	if (!kernel_is_at_least(7, 2))
+		return false;
+	probe = probe_bpf__open();
 	if (!probe)
 		return false;
 	bpf_program__set_flags(probe->progs.empty_enter, BPF_F_SLEEPABLE);
