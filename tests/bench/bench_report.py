@@ -19,6 +19,9 @@ COUNTING = "calls and latencies"
 TRACED, UNTRACED, OUTSIDE = "bpftruss, traced", "bpftruss, not traced", "bpftruss -t, another call"
 STACKED, STACKID = "bpftruss --stacks", "bpf_get_stackid"
 USTACK = "bpftrace @[ustack]"
+EACH, EACH_NULL = "bpftruss, each call to a file", "bpftruss, each call to /dev/null"
+EACH_OUT, BY_PATH = "bpftruss, each call left out", "bpftruss --by path"
+RECORDED = "bpftruss --last"
 SWITCHES = "empty programs, also at switches"
 
 
@@ -73,6 +76,16 @@ STACK_COLUMNS = [
 ]
 STACK_ROWS = [BARE, EMPTY, TRACED, STACKED, STACKID, USTACK, "bpftrace @[dw_ustack]"]
 
+# Tools that show each call, with what it was about.
+EACH_COLUMNS = [
+    *COLUMNS[:1], COLUMNS[2],
+    ("openat ns", "{:.0f}", lambda s, name: medians(s).value(name, "open")),
+    ("added", "{:.0f}", lambda s, name: medians(s).added(name, "open")),
+    *SERVER_COLUMNS,
+]
+EACH_ROWS = [BARE, TRACED, BY_PATH, EACH_OUT, RECORDED, EACH_NULL, EACH, "bpftrace, printf", "perf trace",
+             "strace -f", "sysdig"]
+
 
 def percent_of_bare(samples, name):
     return ratio(medians(samples).value(name, "http"), (medians(samples).value(BARE, "http") or 0) / 100)
@@ -90,6 +103,13 @@ def switch_cost(samples):
     figures = medians(samples)
     parts = [figures.added(name, key) for key in ("pipe", "call") for name in (UNTRACED, SWITCHES)]
     return None if None in parts else (parts[0] - parts[1] - 4 * (parts[2] - parts[3])) / 2
+
+
+def left_out_cost(samples):
+    """What a call that a condition leaves out costs over one that is only counted."""
+    figures = medians(samples)
+    parts = [figures.value(name, "call") for name in (EACH_OUT, TRACED)]
+    return None if None in parts else parts[0] - parts[1]
 
 
 def added_over(above, below):
@@ -118,6 +138,11 @@ TARGETS = [
      lambda samples: medians(samples).value(STACKED, "start"), AT_MOST, 2),
     ("MiB of these tables", lambda samples: medians(samples).value(STACKED, "tables"),
      AT_MOST, 16),
+    ("added: each call to a file / traced", added_over((EACH, "call"), (TRACED, "call")), AT_MOST, 2.5),
+    ("added: each openat to a file / traced", added_over((EACH, "open"), (TRACED, "open")), AT_MOST, 4),
+    ("ns of a call left out, over a traced one", left_out_cost, AT_MOST, 40),
+    ("Apache's req/s with each call to a file, % of bare",
+     lambda samples: percent_of_bare(samples, EACH), AT_LEAST, 75),
 ]
 
 
@@ -186,7 +211,9 @@ def report_print(samples, names, skipped, bpftruss, markdown):
     for line in machine(bpftruss):
         print(("- " if markdown else "") + line)
     print()
-    calls = [name for name in names if name not in (STACKED, STACKID, *STACK_ROWS[5:])]
+    calls = [name for name in names
+             if name in (BARE, EMPTY, TRACED) or name not in STACK_ROWS + EACH_ROWS]
     rows_print(table(COLUMNS, samples, calls, skipped), markdown)
     rows_print(table(STACK_COLUMNS, samples, STACK_ROWS, skipped), markdown)
+    rows_print(table(EACH_COLUMNS, samples, EACH_ROWS, skipped), markdown)
     rows_print(targets(samples), markdown)

@@ -4,10 +4,11 @@
  * exist from the start, so that a tool which attaches once sees them all. A batch of several
  * threads is as slow as its slowest.
  *
- * usage: spin THREADS [FRAMES]; the first thread calls from below so many frames. Then lines
- * "THREADS BATCHES MICROSECONDS" on stdin, each answered by the nanoseconds of a call. The first
- * line of output is the pid.
+ * usage: spin THREADS [FRAMES [PATH]]; the first thread calls from below so many frames. With PATH it
+ * tries to open that, which is not there. Then lines "THREADS BATCHES MICROSECONDS" on stdin, each
+ * answered by the nanoseconds of a call. The first line of output is the pid.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 
 struct team {
 	struct request request;
+	const char *path; /* to open; NULL: getppid() */
 	atomic_uint arrived;
 };
 
@@ -30,10 +32,15 @@ struct worker {
 	double ns[MAX_BATCHES];
 };
 
-static void call_repeat(__attribute__((unused)) void *arg, unsigned int count)
+static void call_repeat(void *arg, unsigned int count)
 {
+	const char *path = arg;
+
 	while (count--)
-		syscall(SYS_getppid);
+		if (path)
+			syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
+		else
+			syscall(SYS_getppid);
 }
 
 /* Spins until all threads are here for the nth time: they start together, and nobody sleeps. */
@@ -50,10 +57,10 @@ static void worker_measure(struct worker *worker)
 	unsigned int count;
 
 	team_meet(team, 1);
-	count = batch_size(call_repeat, NULL, team->request.batch_us);
+	count = batch_size(call_repeat, (void *)team->path, team->request.batch_us);
 	for (unsigned int i = 0; i < team->request.batches; i++) {
 		team_meet(team, i + 2);
-		worker->ns[i] = batch_run(call_repeat, NULL, count) / count;
+		worker->ns[i] = batch_run(call_repeat, (void *)team->path, count) / count;
 	}
 }
 
@@ -120,10 +127,10 @@ int main(int argc, char **argv)
 {
 	unsigned int threads = argc > 1 ? atoi(argv[1]) : 0, frames = argc > 2 ? atoi(argv[2]) : 0;
 	static struct worker workers[MAX_THREADS];
-	struct team team = { 0 };
+	struct team team = { .path = argc > 3 ? argv[3] : NULL };
 
 	if (threads < 1 || threads > MAX_THREADS) {
-		fprintf(stderr, "usage: spin THREADS [FRAMES]\n");
+		fprintf(stderr, "usage: spin THREADS [FRAMES [PATH]]\n");
 		return 2;
 	}
 	if (workers_start(workers, &team, threads)) {
