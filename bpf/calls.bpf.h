@@ -343,6 +343,20 @@ static __always_inline bool call_read(struct open_call *open, u32 index)
 	return reads;
 }
 
+LOOKED_AT_ONCE int call_has_fd(u32 index)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+
+	if (!plan)
+		return 0;
+	for (u32 i = 0; i < CALL_ARGUMENTS; i++) {
+		if (plan->fd_arguments >> i & 1 && (s32)open->call.arguments[i] == conditions.fd)
+			return 1;
+	}
+	return 0;
+}
+
 /* A call begins: notes its arguments, and what they point at. Returns whether that took time. */
 static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
 {
@@ -353,6 +367,10 @@ static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, 
 	regs_arguments(regs, abi, open->call.arguments);
 	open->call.abi = abi;
 	open->call.nr = nr;
+	open->used = open->failed = 0;
+	/* What will be left out anyway is not read. */
+	if (conditions.only_fd && !call_has_fd(index))
+		return false;
 	return call_read(open, index);
 }
 
@@ -434,20 +452,6 @@ LOOKED_AT_ONCE int call_has_path(u32 index)
 				break;
 		}
 		if (i >= conditions.path_size && piece->size >= conditions.path_size)
-			return 1;
-	}
-	return 0;
-}
-
-LOOKED_AT_ONCE int call_has_fd(u32 index)
-{
-	struct open_call *open = open_call_at(index);
-	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
-
-	if (!plan)
-		return 0;
-	for (u32 i = 0; i < CALL_ARGUMENTS; i++) {
-		if (plan->fd_arguments >> i & 1 && (s32)open->call.arguments[i] == conditions.fd)
 			return 1;
 	}
 	return 0;
