@@ -73,7 +73,7 @@ static void put_number(struct value_writer *to, int64_t value)
 
 static void put_natural(struct value_writer *to, uint64_t value)
 {
-	json_put_number(writer_of(to)->to, writer_of(to)->field, value);
+	json_put_natural(writer_of(to)->to, writer_of(to)->field, value);
 }
 
 /* Within a group a number and its meaning are an object. */
@@ -87,7 +87,7 @@ static void put_symbol(struct value_writer *to, const char *text, size_t length,
 	}
 	if (!writer->is_outermost)
 		json_put_object(writer->to, writer->field);
-	json_put_number(writer->to, "value", value);
+	json_put_natural(writer->to, "value", value);
 	json_put_data(writer->to, "text", text, length);
 	if (!writer->is_outermost)
 		json_put_end(writer->to);
@@ -119,9 +119,12 @@ static void put_address(struct value_writer *to, uint64_t address, enum address_
 	struct call_writer *writer = writer_of(to);
 	bool is_instead = writer->is_outermost && writer->is_pointer;
 
-	json_put_number_if(writer->to, writer->field, address && !is_instead, address);
+	if (address && !is_instead)
+		json_put_natural(writer->to, writer->field, address);
+	else
+		json_put_null(writer->to, writer->field);
 	if (address && is_instead)
-		json_put_number(writer->to, "address", address);
+		json_put_natural(writer->to, "address", address);
 	if (writer->is_outermost && state != ADDRESS_PLAIN)
 		json_put_word(writer->to, "missing",
 			      state == ADDRESS_ABSENT ? "not in memory" : "not read");

@@ -129,6 +129,18 @@ void json_put_number(struct json_writer *to, const char *key, uint64_t value)
 	put_raw(to, at, (size_t)(digits + sizeof(digits) - at));
 }
 
+void json_put_natural(struct json_writer *to, const char *key, uint64_t value)
+{
+	char text[PIECE_MAX];
+
+	if (value <= INT64_MAX) {
+		json_put_number(to, key, value);
+		return;
+	}
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_put_word(to, key, text);
+}
+
 void json_put_number_if(struct json_writer *to, const char *key, bool known, uint64_t value)
 {
 	if (known)

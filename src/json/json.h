@@ -54,6 +54,12 @@ void json_put_end(struct json_writer *to);
 /* Writes a signed number of 64 bits, as all readers take it: from 2^63 on it shows as negative. */
 void json_put_number(struct json_writer *to, const char *key, uint64_t value);
 
+/*
+ * Writes a number of 64 bits without a sign. From 2^63 on, which many readers cannot hold, ours among them, it is a
+ * text in hexadecimal.
+ */
+void json_put_natural(struct json_writer *to, const char *key, uint64_t value);
+
 /* null when it is not known. */
 void json_put_number_if(struct json_writer *to, const char *key, bool known, uint64_t value);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests calls as JSON. */
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "call_fixture.h"
 
@@ -105,4 +106,43 @@ TEST(test_json_values)
 			"{\"name\":\"count\",\"kind\":\"uint\",\"value\":9}]");
 	arguments_check(&absent, "[{\"name\":\"path\",\"kind\":\"path\",\"value\":null,"
 				 "\"address\":16,\"missing\":\"not in memory\"}]");
+}
+
+/* Numbers have no sign, and from 2^63 on they are texts: readers that have 63 bits lose nothing. */
+TEST(test_json_large_numbers)
+{
+	const struct call_given sizes = { "write",     { 1, INT64_MIN, ~0ULL },
+					  ERR(EFAULT), { NONE_AT(1) },
+					  NULL,        NULL };
+	const struct call_given least = { "munmap", { INT64_MAX, 1ULL << 63 }, 0, { { 0 } }, NULL,
+					  NULL };
+	const struct call_given offset = {
+		"lseek", { 1, ~0ULL, SEEK_CUR }, 0, { { 0 } }, NULL, NULL
+	};
+	const struct call_given limit = {
+		"prlimit64", { 0, RLIMIT_NOFILE, 0x10 },
+		0,           { THING_AT(2, (uint64_t[]){ ~0ULL - 1, ~0ULL }) },
+		NULL,        NULL
+	};
+
+	arguments_check(&sizes, "[{\"name\":\"fd\",\"kind\":\"fd\",\"value\":1},"
+				"{\"name\":\"buf\",\"kind\":\"data\",\"value\":null,"
+				"\"address\":\"0x8000000000000000\",\"missing\":\"not in memory\"},"
+				"{\"name\":\"count\",\"kind\":\"uint\",\"value\":"
+				"\"0xffffffffffffffff\"}]");
+	arguments_check(&least, "[{\"name\":\"addr\",\"kind\":\"address\",\"value\":"
+				"9223372036854775807},{\"name\":\"length\",\"kind\":\"uint\","
+				"\"value\":\"0x8000000000000000\"}]");
+	arguments_check(&offset, "[{\"name\":\"fd\",\"kind\":\"fd\",\"value\":1},"
+				 "{\"name\":\"offset\",\"kind\":\"int\",\"value\":-1},"
+				 "{\"name\":\"whence\",\"kind\":\"enum\",\"value\":1,"
+				 "\"text\":\"SEEK_CUR\"}]");
+	arguments_check(&limit,
+			"[{\"name\":\"pid\",\"kind\":\"pid\",\"value\":0},"
+			"{\"name\":\"resource\",\"kind\":\"enum\",\"value\":7,"
+			"\"text\":\"RLIMIT_NOFILE\"},"
+			"{\"name\":\"new_limit\",\"kind\":\"rlimit64\",\"value\":{\"rlim_cur\":"
+			"\"0xfffffffffffffffe\",\"rlim_max\":{\"value\":\"0xffffffffffffffff\","
+			"\"text\":\"RLIM64_INFINITY\"}}},"
+			"{\"name\":\"old_limit\",\"kind\":\"rlimit64\",\"value\":null}]");
 }
