@@ -172,8 +172,10 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 
 	if (slower_than_ns || !record || !call)
 		return 0;
-	if (call_is_shown(call->abi, call->nr))
+	if (call_is_shown(call->abi, call->nr) && record->flags & RECORD_CALL_OPEN)
 		call_show_untimed(record, call->index, 0, 0, record_stack(record));
+	else if (call_is_shown(call->abi, call->nr))
+		call_lose(call->index);
 	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, 0, call_slot_loss(record, call));

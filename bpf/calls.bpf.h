@@ -584,6 +584,25 @@ LOOKED_AT_ONCE int call_show_untimed(struct task_record *record, u32 index, s64 
 	return call_number(index) ? call_send(index) : 0;
 }
 
+/* A call began before its thread was counted and never returns: nothing is known of it that could be shown. */
+LOOKED_AT_ONCE int call_lose(u32 index)
+{
+	u32 zero = 0;
+	struct open_call *open = open_call_at(index);
+	struct call_totals *totals;
+
+	if (!open)
+		return 0;
+	open->number++;
+	/* It has neither failed nor succeeded. */
+	if (conditions.only_failed || conditions.only_succeeded)
+		return call_leave(open);
+	totals = bpf_map_lookup_elem(&call_totals, &zero);
+	if (totals)
+		calls_add(&totals->lost);
+	return 0;
+}
+
 /* The inode of an open file of this task; 0: there is none. */
 static __always_inline u64 fd_inode(u32 fd)
 {

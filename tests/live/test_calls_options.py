@@ -2,11 +2,12 @@
 """Options of single calls: which are shown, compared with a run that shows all, and what a line says."""
 
 import re
+import signal
 
 import pytest
 
 from call_lines import Calls, attach, show, show_command, watch
-from harness import run
+from harness import Process, program, run, until
 from stacks import fixture
 
 OF_A_BUSY_HOST = {"calls"}
@@ -151,6 +152,19 @@ def test_a_call_that_sleeps_is_shown_once_and_again_when_it_ends(live):
     naps = [call for call in lines.calls if call.name == "nanosleep"]
     assert [call.result for call in naps] == ["(sleeping...)", "= 0"]
     assert [call.arguments for call in naps] == ["{tv_sec=2, tv_nsec=0}, NULL"] * 2
+
+
+@pytest.mark.parametrize("options, left_out", [([], 0), (["--failed"], 1), (["-z"], 1)])
+def test_a_call_of_which_neither_start_nor_end_is_seen_is_not_shown(live, options, left_out):
+    """What another call of the thread, or of one before it, pointed at is not shown for it."""
+    target = live.add(Process, [program("stuck")])
+    until(lambda: target.stdout() == b"stuck\n", "it is stuck")
+    calls = attach(live, target.pid, "-l", "-t", "!pause", *options)
+    (stuck,) = set(target.threads()) - {target.pid}
+    target.signal(signal.SIGKILL)
+    lines = calls.lines()
+    assert lines.text == ("" if left_out else "… 1 call of thread %d not shown\n" % stuck)
+    assert lines.conclusion.left_out == left_out and lines.conclusion.counted == 1
 
 
 def test_c_prints_the_table_behind_the_calls(live):
