@@ -479,12 +479,10 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 {
 	u64 now;
 
-	if (call_show(record, index, result)) {
-		/* What an exec pointed at has gone with the program before. */
-		if (!call_is_exec(record->abi, record->nr))
-			call_read_more(index);
-		call_send(index);
-	}
+	/* What an exec pointed at has gone with the program before. */
+	if (!call_is_exec(record->abi, record->nr))
+		call_read_more(index, result);
+	call_show(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
 	return 0;
 }
@@ -497,8 +495,8 @@ static __noinline int call_tell_slowest(struct task_record *record, u32 index, s
 
 	/* Of one whose end hides its caller that was noted at its start. */
 	if (!call_hides_caller(record->abi, record->nr)) {
-		call_note_late(index, regs, record->abi, record->nr, result);
-		call_read_more(index);
+		call_note_late(index, regs, record->abi, record->nr);
+		call_read_more(index, result);
 	}
 	call_send_slowest(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
@@ -549,6 +547,7 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	u64 off = wall - (cpu - record->mark_cpu_ns);
 	u64 runq = 0;
 	int is_slowest;
+	bool is_shown;
 
 	record->mark_cpu_ns = cpu;
 	stores_order();
@@ -563,13 +562,15 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	if (sends_slowest || call_is_shown(call.abi, call.nr))
+	is_shown = call_is_shown(call.abi, call.nr) &&
+		   call_number(index, result, CALL_RETURNED | CALL_TIMED);
+	if (sends_slowest || is_shown)
 		call_set_times(index, now, wall, off, runq, record_stack(record));
-	if (call_is_shown(call.abi, call.nr)) {
+	if (is_shown) {
 		if (regs)
 			call_show_whole(record, index, result);
-		else if (call_show(record, index, result))
-			call_send(index);
+		else
+			call_show(record, index, result);
 	}
 	if (regs) {
 		call_read_path_again(record, &call);
@@ -603,10 +604,10 @@ static __noinline int call_note_unusual(struct task_struct *task, u32 index, str
 
 	if (!call_is_shown(abi, nr))
 		return 0;
-	call_note_late(index, regs, abi, nr, result);
+	call_note_late(index, regs, abi, nr);
 	/* What an exec pointed at has gone with the program before. */
 	if (!call_is_exec(abi, nr))
-		call_read_more(index);
+		call_read_more(index, result);
 	return 0;
 }
 

@@ -343,18 +343,27 @@ static __always_inline bool call_read(struct open_call *open, u32 index)
 	return reads;
 }
 
-LOOKED_AT_ONCE int call_has_fd(u32 index)
+static __always_inline bool call_has_fd(const struct open_call *open)
 {
-	struct open_call *open = open_call_at(index);
-	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+	struct call_plan *plan = call_plan_of(open->call.abi, open->call.nr);
 
-	if (!plan)
-		return 0;
-	for (u32 i = 0; i < CALL_ARGUMENTS; i++) {
+	for (u32 i = 0; plan && i < CALL_ARGUMENTS; i++) {
 		if (plan->fd_arguments >> i & 1 && (s32)open->call.arguments[i] == conditions.fd)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+/* Notes what the registers hold when a call begins or ends. */
+static __always_inline void call_note_registers(struct open_call *open, struct pt_regs *regs,
+						u16 abi, s32 nr)
+{
+	regs_arguments(regs, abi, open->call.arguments);
+	open->call.abi = abi;
+	open->call.nr = nr;
+	open->used = 0;
+	if (conditions.only_fd)
+		open->has_fd = call_has_fd(open);
 }
 
 /* A call begins: notes its arguments, and what they point at. Returns whether that took time. */
@@ -364,14 +373,10 @@ static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, 
 
 	if (!open)
 		return false;
-	regs_arguments(regs, abi, open->call.arguments);
-	open->call.abi = abi;
-	open->call.nr = nr;
-	open->used = open->failed = 0;
-	/* What will be left out anyway is not read. */
-	if (conditions.only_fd && !call_has_fd(index))
-		return false;
-	return call_read(open, index);
+	call_note_registers(open, regs, abi, nr);
+	open->failed = 0;
+	/* A call that is left out anyway is not read. */
+	return (!conditions.only_fd || open->has_fd) && call_read(open, index);
 }
 
 /* Pages that a call may need before all that it points at is in memory. */
@@ -395,33 +400,27 @@ static __always_inline void call_fault_in(struct open_call *open, u32 index)
 }
 
 /* The same at the end of a call whose start was not seen: nothing of it was read. */
-static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr,
-					   s64 result)
+static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open)
 		return;
-	regs_arguments(regs, abi, open->call.arguments);
-	open->call.abi = abi;
-	open->call.nr = nr;
-	open->used = 0;
-	open->call.result = result;
+	call_note_registers(open, regs, abi, nr);
 	open->failed = ~0u;
 }
 
 /* Reads what the call has written, and what was not in memory when it began. */
-LOOKED_AT_ONCE int call_read_more(u32 index)
+LOOKED_AT_ONCE int call_read_more(u32 index, s64 result)
 {
 	struct open_call *open = open_call_at(index);
 	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
-	bool failed;
 
 	if (!plan)
 		return 0;
-	failed = open->call.result < 0;
+	open->call.result = result;
 	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
-		if (plan->fetches[i].at_exit ? !failed : open->failed >> i & 1)
+		if (plan->fetches[i].at_exit ? result >= 0 : open->failed >> i & 1)
 			fetch_run(index, i, PIECE_AT_EXIT);
 	}
 	return 0;
@@ -466,9 +465,9 @@ static __always_inline bool call_has_error(s64 result)
 	return conditions.errnos[error / 64 & 63] >> error % 64 & 1;
 }
 
-static __always_inline bool call_has_succeeded(const struct open_call *open)
+static __always_inline bool call_has_succeeded(s64 result, u32 flags)
 {
-	return open->call.flags & CALL_RETURNED && (u64)open->call.result < (u64)-4095;
+	return flags & CALL_RETURNED && (u64)result < (u64)-4095;
 }
 
 static __always_inline void calls_add(u64 *sum)
@@ -488,19 +487,20 @@ static __noinline int call_leave(struct open_call *open)
 	return 0;
 }
 
-/* Numbers a call that has ended. Returns whether it may be sent, as far as its memory does not matter. */
-LOOKED_AT_ONCE u32 call_number(u32 index)
+/*
+ * Numbers a call that has ended, with these call_flags. Returns whether it may be sent, as far as its
+ * memory does not matter: then there is more to be stated of it.
+ */
+LOOKED_AT_ONCE u32 call_number(u32 index, s64 result, u32 flags)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open)
 		return 0;
-	open->call.number = ++open->number;
-	open->call.left_out = open->left_out;
-	open->call.record = index;
-	if ((!conditions.only_failed || call_has_error(open->call.result)) &&
-	    (!conditions.only_succeeded || call_has_succeeded(open)) &&
-	    (!conditions.only_fd || call_has_fd(index)))
+	open->number++;
+	if ((!conditions.only_failed || call_has_error(result)) &&
+	    (!conditions.only_succeeded || call_has_succeeded(result, flags)) &&
+	    (!conditions.only_fd || open->has_fd))
 		return 1;
 	call_leave(open);
 	return 0;
@@ -532,7 +532,7 @@ LOOKED_AT_ONCE int call_send(u32 index)
 	return 0;
 }
 
-/* The times of a call that has ended, whose start was seen, and its stack. */
+/* The times of a call that has ended and whose start was seen, and its stack. */
 static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 off, u64 runq,
 					   u64 stack_id)
 {
@@ -549,8 +549,11 @@ static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 
 
 /* What is known of a call at its end besides. */
 static __always_inline void call_state(struct open_call *open, const struct task_record *record,
-				       s64 result, u32 flags)
+				       u32 index, s64 result, u32 flags)
 {
+	open->call.number = open->number;
+	open->call.left_out = open->left_out;
+	open->call.record = index;
 	open->call.flags = flags;
 	open->call.pid = record->pid;
 	open->call.tid = record->tid;
@@ -558,30 +561,28 @@ static __always_inline void call_state(struct open_call *open, const struct task
 	open->call.result = result;
 }
 
-/* States what is known of a call whose times are set. Returns whether it may be sent: see call_number(). */
-LOOKED_AT_ONCE u32 call_show(struct task_record *record, u32 index, s64 result)
+/* Shows a call that call_number() lets through and whose times are set, with what was read so far. */
+LOOKED_AT_ONCE int call_show(struct task_record *record, u32 index, s64 result)
 {
 	struct open_call *open = open_call_at(index);
 
 	if (!open || !record)
 		return 0;
-	call_state(open, record, result, CALL_RETURNED | CALL_TIMED);
-	return call_number(index);
+	call_state(open, record, index, result, CALL_RETURNED | CALL_TIMED);
+	return call_send(index);
 }
 
-/* Shows a call of which no times are known, with what was read so far. */
+/* Numbers a call of which no times are known, and shows it. */
 LOOKED_AT_ONCE int call_show_untimed(struct task_record *record, u32 index, s64 result, u32 flags,
 				     u64 stack_id)
 {
 	struct open_call *open = open_call_at(index);
 
-	if (!open || !record)
+	if (!open || !record || !call_number(index, result, flags))
 		return 0;
-	call_state(open, record, result, flags);
-	open->call.stack_id = stack_id;
-	open->call.end_ns = bpf_ktime_get_ns();
-	open->call.wall_ns = open->call.off_ns = open->call.runq_ns = 0;
-	return call_number(index) ? call_send(index) : 0;
+	call_state(open, record, index, result, flags);
+	call_set_times(index, bpf_ktime_get_ns(), 0, 0, 0, stack_id);
+	return call_send(index);
 }
 
 /* A call began before its thread was counted and never returns: nothing is known of it that could be shown. */
@@ -642,9 +643,8 @@ LOOKED_AT_ONCE int call_send_slowest(struct task_record *record, u32 index, s64 
 
 	if (!open || !record)
 		return 0;
-	call_state(open, record, result, CALL_RETURNED | CALL_TIMED | CALL_SLOWEST);
+	call_state(open, record, index, result, CALL_RETURNED | CALL_TIMED | CALL_SLOWEST);
 	open->call.number = open->call.inode = 0;
-	open->call.record = index;
 	call_note_inode(index);
 	return call_send(index);
 }

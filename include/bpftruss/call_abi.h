@@ -125,6 +125,7 @@ struct open_call {
 	__u64 left_out;
 	__u32 used;   /* bytes of pieces */
 	__u32 failed; /* a bit for each fetch that is to be tried again at the end */
+	__u64 has_fd; /* one of its descriptors is that of the conditions */
 	struct {
 		__u8 argument, flags, is_string, pad;
 		__u32 limit;   /* bytes of a piece */
