@@ -220,13 +220,19 @@ LOOKED_AT_ONCE int open_file_name(u32 index, u64 address)
 	const u64 mount_offset = __builtin_preserve_field_info(mount->mnt, BPF_FIELD_BYTE_OFFSET);
 	struct open_argument *open = open_argument_at(index);
 	struct file *file = (struct file *)address;
-	struct dentry *dentry, *parent;
+	struct task_struct *task = current_task();
+	struct dentry *dentry, *parent, *root;
+	void *root_mount;
 
 	if (!open)
 		return 0;
+	root_mount = (void *)BPF_CORE_READ(task, fs, root.mnt) - mount_offset;
+	root = BPF_CORE_READ(task, fs, root.dentry);
 	mount = (void *)BPF_CORE_READ(file, f_path.mnt) - mount_offset;
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	for (int i = 0; i < FILE_STEPS; i++) {
+		if (dentry == root && mount == root_mount)
+			return 0;
 		parent = BPF_CORE_READ(dentry, d_parent);
 		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
 			struct mount *above = BPF_CORE_READ(mount, mnt_parent);

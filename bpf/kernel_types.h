@@ -156,6 +156,10 @@ struct path {
 	struct dentry *dentry;
 };
 
+struct fs_struct {
+	struct path root;
+};
+
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
@@ -247,6 +251,7 @@ struct task_struct {
 	sigset_t blocked;
 	void *stack;
 	struct mm_struct *mm;
+	struct fs_struct *fs;
 	struct files_struct *files;
 	const struct cred *real_cred; /* not those that the kernel lends it for a while */
 	struct css_set *cgroups;

@@ -205,13 +205,22 @@ def symbols(stack):
     return [frame["symbol"] for frame in stack["frames"]]
 
 
-def symbols_outside_libc(stack):
+def frames_outside_libc(stack):
     """
     From the innermost function that is not the C library's: a call goes through one of its own, or,
     since glibc 2.41, through up to four.
     """
-    frames = itertools.dropwhile(lambda frame: frame["module"] == "libc.so.6", stack["frames"])
-    return [frame["symbol"] for frame in frames]
+    return list(itertools.dropwhile(lambda frame: frame["module"] == "libc.so.6", stack["frames"]))
+
+
+def symbols_outside_libc(stack):
+    return [frame["symbol"] for frame in frames_outside_libc(stack)]
+
+
+def lines_outside_libc(lines):
+    """The functions of the lines of a stack, also without offsets."""
+    outside = itertools.dropwhile(lambda line: line.startswith("libc.so.6`"), lines)
+    return [re.sub(r"\+0x[0-9a-f]+$", "", line) for line in outside]
 
 
 def stack_differences(got, expected):

@@ -62,6 +62,8 @@ ALLOWED = [
     # What the third argument of fcntl points at, and a listing, are not taken apart.
     (r"^(fcntl\(.*, F_\w*LK\w*, )(?:\{.*\}|0x\w+)\)", r"\1LOCK)"),
     (r"^(getdents64\([^,]*, )(?:\[.*\]|0x\w+), ", r"\1LISTING, "),
+    # Nor what is at this address, as a newer strace does; an older one has the length in hex.
+    (r"^rseq\((?:\{.*?\}|0x\w+), (?:0x20|32), ", "rseq(ADDRESS, 32, "),
     # Where things are in memory, and when they happened, is another matter in each run.
     (r"\b0x[0-9a-f]{6,}", "ADDRESS"),
     (r"\b(st_[amc]time(?:_nsec)?|tv_n?u?sec|stx_[amcb]time)=\d+", r"\1=TIME"),
@@ -90,7 +92,8 @@ ALLOWED = [
     # It knows more attributes by name, and shows these members only if they were asked for.
     (r", stx_(?:attributes_mask=[^,]*|btime=\{[^}]*\}|mnt_id=0x\w+)", ""),
     # A name is the path by which a descriptor was opened; strace asks /proc, which has followed links.
-    (r"\b(\d+)<(/[^<>]*)>", lambda found: "%s<%s>" % (found[1], os.path.realpath(found[2]))),
+    (r"\b(\d+)<(/(?!proc/self/)[^<>]*)>", lambda found: "%s<%s>" % (found[1], os.path.realpath(found[2]))),
+    (r"</proc/self/", "</proc/PID/"),
     # No call says the inodes of pipes and sockets; of a socket its family is known, and its peer.
     (r"<pipe(?::\[\d+\])?>", "<PIPE>"),
     (r"<(?:socket:\[\d+\]|(?:TCP|UDP|UNIX|NETLINK)(?:->|[^<>])*)>", "<SOCKET>"),

@@ -6,10 +6,11 @@ add up to all calls, whatever is in the paths and however many there are.
 
 import collections
 import json
+import shutil
 
 import pytest
 
-from harness import IS_X86, NATIVE, must_equal, run
+from harness import BUILD, IS_X86, NATIVE, must_equal, run
 from reports import add_up, by, count_csv, count_text, must_add_up, parse_csv
 
 THREADS = 4
@@ -186,6 +187,17 @@ def test_each_file_has_its_calls_and_bytes(live):
     for end in ("client", "server"):
         assert calls[names[end],] == 5 + 1 and moved[names[end],] == 5 * 11
     assert calls["[not open]",] == 6
+
+
+def test_a_file_has_the_name_that_its_process_gave_it(tmp_path):
+    """Also below a folder that it has for its root."""
+    (tmp_path / "tmp").mkdir()
+    shutil.copy(BUILD + "/workloads/paths", tmp_path)
+    result = run("-c", "-f", "--csv", "--by", "file", "chroot", tmp_path, "/paths", "files")
+    name = json.loads(result.stdout.splitlines()[0])["file"]
+    report = "\n".join(line for line in result.stderr.splitlines() if "," in line)
+    assert name.startswith("/tmp/bpftruss-paths-")
+    assert [row["calls"] for row in parse_csv(report) if row["file"] == name] == ["15"]
 
 
 def test_each_file_and_call_has_its_bytes(live):

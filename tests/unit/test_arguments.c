@@ -399,7 +399,7 @@ TEST(test_flags_of_files)
 {
 	assert_flags("open", O_RDONLY, "O_RDONLY");
 	assert_flags("open", O_RDONLY | O_CLOEXEC, "O_RDONLY|O_CLOEXEC");
-	assert_flags("open", O_RDWR | 0x4000000, "O_RDWR|0x4000000");
+	assert_flags("open", O_RDWR | 0x40000000, "O_RDWR|0x40000000");
 	assert_flags("open", O_WRONLY | O_CREAT | O_TRUNC, "O_WRONLY|O_CREAT|O_TRUNC");
 	assert_flags("open", O_ACCMODE, "0x3");
 	assert_flags("open", O_WRONLY | O_SYNC, "O_WRONLY|O_SYNC");
