@@ -235,32 +235,17 @@ static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 static void print_json(struct call_printer *p, const struct call_record *record,
 		       const struct stack *stack)
 {
-	char *texts[MAX_FRAMES] = { NULL };
-	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
-	struct call_context context = {
-		.real_ns = (int64_t)record->end_ns + p->mono_to_real_ns,
-		.native = LABEL_NATIVE_ABI,
-		.comm = record->comm,
-		.comm_size = sizeof(record->comm),
-		.frames = (const char *const *)texts,
-		.nr_frames = nr,
-		.has_stack = stack,
-	};
+	int64_t real_ns = (int64_t)record->end_ns + p->mono_to_real_ns;
 
-	for (size_t i = 0; i < nr; i++)
-		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
 	if (!p->err)
-		p->err = report_call_json(p->decoder, record, &context, p->output->stream);
-	for (size_t i = 0; i < nr; i++)
-		free(texts[i]);
+		p->err = report_call_json(p->decoder, record, real_ns, stack, p->output->stream);
 }
 
 static void print_call(struct call_printer *p, const struct call_record *record,
 		       const struct thread_shown *thread)
 {
 	const struct stack_table *table = collector_stacks(p->collector);
-	const struct stack *stack =
-		table && record->stack_id ? stack_table_find(table, record->stack_id) : NULL;
+	const struct stack *stack = table ? stack_table_find(table, record->stack_id) : NULL;
 
 	switch (p->options->calls.format) {
 	case CALL_FORMAT_JSON:

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "json/json.h"
+#include "model/label.h"
 #include "syscalls/names.h"
 
 #define GROUPS_MAX 8
@@ -217,55 +218,58 @@ static void put_times(struct json_writer *to, const struct call_record *record)
 	json_put_number_if(to, "sleep_ns", known, above(record->off_ns, record->runq_ns));
 }
 
-static void put_stack(struct json_writer *to, const struct call_context *context)
+static void put_stack(struct json_writer *to, const struct stack *stack)
 {
-	if (!context->has_stack)
+	if (!stack)
 		return;
 	json_put_list(to, "stack");
-	for (size_t i = 0; i < context->nr_frames; i++)
-		json_put_text(to, NULL, context->frames[i]);
+	for (size_t i = 0; i < stack->nr_frames; i++) {
+		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
+
+		json_put_text(to, NULL, text ?: "");
+	}
 	json_put_end(to);
 }
 
 static void put_call(struct json_writer *to, struct call_decoder *decoder,
-		     const struct call_record *record, const struct call_context *context)
+		     const struct call_record *record, int64_t real_ns, const struct stack *stack)
 {
 	struct call_writer writer = { .base = { .ops = &ops, .style = STYLE_JSON }, .to = to };
 	size_t length;
 
-	json_put_time(to, "time", context->real_ns);
+	json_put_time(to, "time", real_ns);
 	json_put_number(to, "pid", record->pid);
 	json_put_number(to, "tid", record->tid);
-	json_put_bytes(to, "comm", context->comm, context->comm_size);
+	json_put_bytes(to, "comm", record->comm, sizeof(record->comm));
 	if (!(record->flags & CALL_SLOWEST))
 		json_put_number(to, "number", record->number);
 	json_put_word(to, "syscall", call_name(decoder, record, &length));
-	if (record->abi != context->native)
+	if (record->abi != LABEL_NATIVE_ABI)
 		json_put_word(to, "abi", abi_name(record->abi));
 	json_put_list(to, "args");
 	call_decode(decoder, record, &writer.base);
 	json_put_end(to);
 	put_result(to, decoder, record);
 	put_times(to, record);
-	put_stack(to, context);
+	put_stack(to, stack);
 }
 
 void json_put_call(struct json_writer *to, struct call_decoder *decoder,
-		   const struct call_record *record, const struct call_context *context)
+		   const struct call_record *record, int64_t real_ns, const struct stack *stack)
 {
 	json_put_object(to, NULL);
-	put_call(to, decoder, record, context);
+	put_call(to, decoder, record, real_ns, stack);
 	json_put_end(to);
 }
 
 int report_call_json(struct call_decoder *decoder, const struct call_record *record,
-		     const struct call_context *context, FILE *out)
+		     int64_t real_ns, const struct stack *stack, FILE *out)
 {
 	struct json_writer to;
 
 	json_begin(&to, out);
 	json_put_object(&to, NULL);
 	json_put_number(&to, "schema", JSON_SCHEMA);
-	put_call(&to, decoder, record, context);
+	put_call(&to, decoder, record, real_ns, stack);
 	return json_end(&to);
 }

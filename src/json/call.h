@@ -7,22 +7,15 @@
 
 #include "calls/decode.h"
 #include "json/json.h"
+#include "model/stack.h"
 
-/* What a record does not say itself. */
-struct call_context {
-	int64_t real_ns;         /* CLOCK_REALTIME of its end */
-	enum syscall_abi native; /* the ABI that goes without saying */
-	const char *comm;        /* up to comm_size bytes or a NUL */
-	size_t comm_size;
-	const char *const *frames; /* of its stack, the innermost first */
-	size_t nr_frames;
-	bool has_stack;
-};
-
-/* The members of that object but for the schema, as one within another document. */
+/*
+ * Writes the object without its schema, as an element of another document. The time is CLOCK_REALTIME at the end
+ * of the call; without a stack (NULL), the object has no such member.
+ */
 void json_put_call(struct json_writer *to, struct call_decoder *decoder,
-		   const struct call_record *record, const struct call_context *context);
+		   const struct call_record *record, int64_t real_ns, const struct stack *stack);
 
-/* Returns 0 or -EIO. */
+/* Writes the object and its schema as one line. Returns 0 or -EIO. */
 int report_call_json(struct call_decoder *decoder, const struct call_record *record,
-		     const struct call_context *context, FILE *out);
+		     int64_t real_ns, const struct stack *stack, FILE *out);

@@ -3,7 +3,6 @@
 #include "json/exemplars.h"
 
 #include "json/call.h"
-#include "model/label.h"
 
 static void insert(const struct exemplar *list[EXEMPLARS_MAX], size_t *count, size_t most,
 		   const struct exemplar *exemplar)
@@ -42,26 +41,11 @@ static void put_exemplar(struct json_writer *to, const struct snapshot *snapshot
 			 const struct exemplar *exemplar)
 {
 	const struct call_record *record = exemplar->record;
-	const struct stack *stack = snapshot->stacks && record->stack_id
-					    ? stack_table_find(snapshot->stacks, record->stack_id)
-					    : NULL;
-	char *texts[MAX_FRAMES] = { NULL };
-	size_t nr = stack && stack->nr_frames < MAX_FRAMES ? stack->nr_frames : 0;
-	struct call_context context = {
-		.real_ns = exemplar_real_ns(snapshot->exemplars, exemplar),
-		.native = LABEL_NATIVE_ABI,
-		.comm = record->comm,
-		.comm_size = sizeof(record->comm),
-		.frames = (const char *const *)texts,
-		.nr_frames = nr,
-		.has_stack = stack,
-	};
+	const struct stack *stack =
+		snapshot->stacks ? stack_table_find(snapshot->stacks, record->stack_id) : NULL;
 
-	for (size_t i = 0; i < nr; i++)
-		texts[i] = frame_label(&stack->frames[i], FRAME_EXACT) ?: strdup("");
-	json_put_call(to, exemplars_decoder(snapshot->exemplars, exemplar), record, &context);
-	for (size_t i = 0; i < nr; i++)
-		free(texts[i]);
+	json_put_call(to, exemplars_decoder(snapshot->exemplars, exemplar), record,
+		      exemplar_real_ns(snapshot->exemplars, exemplar), stack);
 }
 
 void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,

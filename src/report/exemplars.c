@@ -27,7 +27,7 @@ static void put_time(struct line *line, int64_t real_ns)
 static void put_stack(struct line *line, const struct snapshot *snapshot, uint64_t id)
 {
 	const struct stack *stack =
-		snapshot->stacks && id ? stack_table_find(snapshot->stacks, id) : NULL;
+		snapshot->stacks ? stack_table_find(snapshot->stacks, id) : NULL;
 
 	for (size_t i = 0; stack && i < stack->nr_frames; i++) {
 		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);

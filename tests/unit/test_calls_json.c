@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "call_fixture.h"
+#include "model/label.h"
 
 TEST(test_json)
 {
@@ -14,7 +15,7 @@ TEST(test_json)
 	static struct record_made made;
 	char *json __cleanup(freep) = NULL;
 
-	record_make(&made, ABI_X86_64, &given);
+	record_make(&made, LABEL_NATIVE_ABI, &given);
 	json = json_line(decoder, record_of(&made));
 	assert_string_equal(
 		json,
@@ -33,13 +34,9 @@ TEST(test_json)
 TEST(test_json_of_another_abi)
 {
 	__cleanup(call_decoder_freep) struct call_decoder *decoder = decoder_make(true, NULL, NULL);
-	static const char *const frames[] = { "read+0x4", "main\n" };
-	const struct call_context context = { .native = ABI_X86_64,
-					      .comm = "w",
-					      .comm_size = 1,
-					      .frames = frames,
-					      .nr_frames = ARRAY_SIZE(frames),
-					      .has_stack = true };
+	struct stack_frame frames[MAX_FRAMES] = { { .symbol = "read", .offset = 4 },
+						  { .symbol = "a\"b" } };
+	const struct stack stack = { .nr_frames = ARRAY_SIZE(frames), .frames = frames };
 	static const uint64_t arguments[CALL_ARGUMENTS] = { 3 };
 	static struct record_made made;
 	char *text __cleanup(freep) = NULL;
@@ -48,12 +45,12 @@ TEST(test_json_of_another_abi)
 
 	record_begin(&made, ABI_I386, "dup", arguments, 4);
 	record_of(&made)->flags |= CALL_DENIED;
-	assert_int_equal(report_call_json(decoder, record_of(&made), &context, out), 0);
+	assert_int_equal(report_call_json(decoder, record_of(&made), 0, &stack, out), 0);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "\"syscall\":\"dup\",\"abi\":\"i386\","));
 	assert_non_null(strstr(text, "\"result\":4,\"result_is\":\"socket:[77]\",\"errno\":null,"
 				     "\"denied\":true,"));
-	assert_non_null(strstr(text, ",\"stack\":[\"read+0x4\",\"main\\n\"]}\n"));
+	assert_non_null(strstr(text, ",\"stack\":[\"read+0x4\",\"a\\\"b\",\"0x0\","));
 }
 
 static void arguments_check(const struct call_given *given, const char *expected)
