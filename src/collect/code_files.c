@@ -6,7 +6,6 @@
  */
 #include "collect/code_files.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -434,26 +433,18 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 {
 	struct code_files *files = closure;
 	struct code_file *file = number < files->count ? &files->files[number] : NULL;
+	int err;
 
 	/* Its table is not made yet: what file it is will be known then. */
 	if (number != FILE_VDSO && (!file || !file->is_found))
 		return -EAGAIN;
 	if (file->code.fd < 0)
 		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
-	*ret = (struct opened_code){
-		.fd = fcntl(file->code.fd, F_DUPFD_CLOEXEC, 0),
-		.root = file->code.root < 0 ? -1 : fcntl(file->code.root, F_DUPFD_CLOEXEC, 0),
-		.path = file->code.path ? strdup(file->code.path) : NULL,
-		.key = file->code.key,
-		.owner = file->code.owner,
-	};
-	if (ret->fd < 0)
-		return -errno;
 	file->used_ns = clock_mono_ns();
-	if (opened_code_is_unchanged(ret))
-		return 0;
+	err = opened_code_copy(&file->code, ret);
+	if (err != -ESTALE)
+		return err;
 	/* Another process that has it mapped may know the one that was meant. */
-	opened_code_close(ret);
 	file_close(file);
 	return -ESRCH;
 }

@@ -6,7 +6,6 @@
  */
 #include "collect/flight_code.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -274,22 +273,12 @@ struct unwind_rule flight_code_rule(const struct flight_code *code, uint32_t num
 static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 {
 	const struct flight_file *file = file_at(closure, number);
+	int err;
 
 	if (!file || file->code.fd < 0)
 		return -EINVAL;
-	*ret = (struct opened_code){
-		.fd = fcntl(file->code.fd, F_DUPFD_CLOEXEC, 0),
-		.root = file->code.root < 0 ? -1 : fcntl(file->code.root, F_DUPFD_CLOEXEC, 0),
-		.path = file->code.path ? strdup(file->code.path) : NULL,
-		.key = file->code.key,
-		.owner = file->code.owner,
-	};
-	if (ret->fd < 0)
-		return -errno;
-	if (opened_code_is_unchanged(ret))
-		return 0;
-	opened_code_close(ret);
-	return -EINVAL;
+	err = opened_code_copy(&file->code, ret);
+	return err == -ESTALE ? -EINVAL : err;
 }
 
 /* Another file has taken its place: nothing is read of it any more. */
@@ -299,42 +288,6 @@ static void source_drop(void *closure, uint32_t number)
 
 	if (file)
 		opened_code_close(&file->code);
-}
-
-/* Files stay open: what is not open is not looked for. */
-static int source_search(void *closure, struct copy_answer *ret)
-{
-	(void)closure;
-	(void)ret;
-	return -ESRCH;
-}
-
-static bool source_key(void *closure, int process, const struct code_mapping *mapping,
-		       struct inode_key *ret)
-{
-	(void)closure;
-	(void)process;
-	(void)mapping;
-	(void)ret;
-	return false;
-}
-
-static uint32_t source_layout(void *closure, const struct process_id *process)
-{
-	(void)closure;
-	(void)process;
-	return 0;
-}
-
-static uint32_t source_find(void *closure, uint32_t pid, const struct code_mapping *mapping,
-			    const struct inode_key *key, const char *name)
-{
-	(void)closure;
-	(void)pid;
-	(void)mapping;
-	(void)key;
-	(void)name;
-	return FILE_NONE;
 }
 
 static const char *source_module(void *closure, uint32_t number)
@@ -356,13 +309,9 @@ struct code_source flight_code_source(struct flight_code *code)
 	return (struct code_source){
 		.closure = code,
 		.fds = { -1, -1 },
-		.search = source_search,
-		.key = source_key,
-		.layout = source_layout,
 		.is_it = source_is_it,
 		.open = source_open,
 		.drop = source_drop,
-		.find = source_find,
 		.module = source_module,
 		.address = source_address,
 	};

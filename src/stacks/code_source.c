@@ -26,6 +26,25 @@ bool opened_code_is_unchanged(const struct opened_code *code)
 	       status.stx_mtime.tv_nsec == code->key.mtime_ns;
 }
 
+int opened_code_copy(const struct opened_code *code, struct opened_code *ret)
+{
+	struct opened_code copy __cleanup(opened_code_close) = {
+		.fd = fcntl(code->fd, F_DUPFD_CLOEXEC, 0),
+		.root = code->root < 0 ? -1 : fcntl(code->root, F_DUPFD_CLOEXEC, 0),
+		.path = code->path ? strdup(code->path) : NULL,
+		.key = code->key,
+		.owner = code->owner,
+	};
+
+	if (copy.fd < 0)
+		return -errno;
+	if (!opened_code_is_unchanged(&copy))
+		return -ESTALE;
+	*ret = copy;
+	copy = NO_CODE;
+	return 0;
+}
+
 void opened_code_pack(struct opened_code *code, struct copy_answer *ret)
 {
 	ret->key = code->key;

@@ -26,6 +26,9 @@ void opened_code_close(struct opened_code *code);
 /* False for a file written to while mapped: it gets no names, old or new. Waits for nobody. */
 bool opened_code_is_unchanged(const struct opened_code *code);
 
+/* Makes an opened file of one's own, without its name. -ESTALE: it was written to; or -errno. */
+int opened_code_copy(const struct opened_code *code, struct opened_code *ret);
+
 /* Packs and unpacks an opened file for the way home from a copy; its descriptors go along. */
 void opened_code_pack(struct opened_code *code, struct copy_answer *ret);
 void opened_code_unpack(struct copy_answer *answer, struct opened_code *ret);
@@ -46,12 +49,12 @@ struct code_source {
 	void *closure;
 	int fds[2]; /* that copies need for the source's functions; -1: none */
 
-	/* Runs in a copy. -ESRCH: nobody has the file. */
+	/* Runs in a copy when a file is not open. -ESRCH: nobody has the file. NULL: all files are open. */
 	copy_function search; /* its closure is a struct code_search */
-	/* The key of what a process, by its folder, has mapped; false: nobody asks for it. */
+	/* The key of what a process, by its folder, has mapped; false or NULL: nobody asks for it. */
 	bool (*key)(void *closure, int process, const struct code_mapping *mapping,
 		    struct inode_key *ret);
-	/* Asks the kernel for the layout of a process now; 0: unknown. */
+	/* Asks the kernel for the layout of a process now; 0 or NULL: unknown. */
 	uint32_t (*layout)(void *closure, const struct process_id *process);
 
 	/*
@@ -65,7 +68,7 @@ struct code_source {
 	int (*open)(void *closure, uint32_t file, struct opened_code *ret);
 	/* It is another file by now: it is not open any more. */
 	void (*drop)(void *closure, uint32_t file);
-	/* The number of what a process has mapped; its name, NULL if that is unknown. */
+	/* Returns the number of what a process has mapped under that key; the name may be NULL. */
 	uint32_t (*find)(void *closure, uint32_t pid, const struct code_mapping *mapping,
 			 const struct inode_key *key, const char *name);
 	/* Returns its name, as long as the source lives; NULL: unknown. */

@@ -101,7 +101,7 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 		mapping->name = (uint32_t)ret->names_bytes;
 		strcpy(ret->names + ret->names_bytes, is_arranged ? "" : name.text);
 		ret->names_bytes += strlen(ret->names + ret->names_bytes) + 1;
-		if (!memory.ino ||
+		if (!memory.ino || !source->key ||
 		    !source->key(source->closure, process->folder, &memory, &mapping->key))
 			mapping->key = (struct inode_key){ 0 };
 	}
@@ -117,7 +117,7 @@ static int mappings_run(void *closure, struct copy_answer *ret)
 	int err = -ESRCH;
 
 	(void)ret;
-	fresh->layout = source->layout(source->closure, &process->id);
+	fresh->layout = source->layout ? source->layout(source->closure, &process->id) : 0;
 	if (fresh->layout && process_is(process->folder, &process->id))
 		err = mappings_read(process, fresh);
 	if (!err && (process_has_executed(process->folder, &process->id) ||

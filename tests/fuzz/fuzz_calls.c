@@ -17,10 +17,10 @@ struct head {
 	uint8_t arguments[CALL_ARGUMENTS];
 };
 
-static const char *name_of(void *context, const struct call_record *record, int fd)
+static struct fd_text name_of(void *context, const struct call_record *record, int fd, bool is_made)
 {
 	(void)context, (void)record;
-	return fd % 2 ? "a\n<b> (deleted)" : NULL;
+	return (struct fd_text){ fd % 2 ? "a\n<b> (deleted)" : NULL, is_made };
 }
 
 static void line_check(const struct line *line)
@@ -30,7 +30,7 @@ static void line_check(const struct line *line)
 		require((line->bytes[i] >= ' ' && line->bytes[i] <= '~') || line->bytes[i] == '\t');
 }
 
-static void json_check(struct call_decoder *decoder, const struct call_record *record)
+static void call_check_json(struct call_decoder *decoder, const struct call_record *record)
 {
 	char *text = NULL;
 	size_t size;
@@ -59,7 +59,7 @@ static void record_check(const struct call_record *record, const struct syscall_
 	strace_put_call(decoder, record, 1732459000123456789, &line);
 	line_check(&line);
 	truss_put_buffers(decoder, record, &line);
-	json_check(decoder, record);
+	call_check_json(decoder, record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
