@@ -14,14 +14,6 @@
 #define WINDOW_WORDS 512
 #define WINDOW_SIZE  (WINDOW_WORDS * 8)
 
-/* No frame is larger where only the frame pointer says so. */
-#define MAX_FRAME_SIZE (1ULL << 20)
-
-/* Offsets in the ucontext of a signal frame on x86-64 (struct sigcontext_64, after 40 bytes). */
-#define UCONTEXT_RBP 120
-#define UCONTEXT_RSP 160
-#define UCONTEXT_RIP 168
-
 /* Calls are stacked when they begin, end, sleep or are killed: programs that may interrupt each other. */
 enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, WALK_END, NR_WALK_USE };
 
@@ -138,11 +130,14 @@ static __always_inline bool stack_read(struct walk *walk, u64 address, u64 *ret)
 	return true;
 }
 
-static __always_inline long walk_stop(struct walk *walk, enum stack_end end)
+/* Only x86 has trampolines that are known. */
+static __always_inline bool code_read(struct walk *walk, u64 address, u64 *ret)
 {
-	walk->end = end;
-	return 1;
+	*ret = 0;
+	return ARCH_HAS_TABLES && !bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
 }
+
+#include "bpftruss/unwind_rules.h"
 
 static __always_inline void walk_add_frame(struct walk *walk, u32 at, u64 frame)
 {
@@ -151,149 +146,6 @@ static __always_inline void walk_add_frame(struct walk *walk, u32 at, u64 frame)
 	walk->hash = (walk->hash ^ frame) * 0x9e3779b97f4a7c15;
 	walk->hash ^= walk->hash >> 29;
 	walk->nr_frames = at + 1;
-}
-
-/* The caller by its saved frame pointer: code without a table. */
-static __always_inline long walk_frame_pointer(struct walk *walk)
-{
-	u64 bp = walk->regs.bp, caller_bp, ip;
-
-	if (!bp)
-		return walk_stop(walk, STACK_COMPLETE);
-	if (bp < walk->regs.sp || bp & 7 || bp - walk->regs.sp > MAX_FRAME_SIZE)
-		return walk_stop(walk, STACK_NO_RULE);
-	if (!stack_read(walk, bp, &caller_bp) || !stack_read(walk, bp + 8, &ip))
-		return walk_stop(walk, STACK_PAGED_OUT);
-	if (!ip)
-		return walk_stop(walk, STACK_COMPLETE);
-	walk->regs.sp = bp + 16;
-	walk->regs.bp = caller_bp;
-	walk->regs.ip = ip;
-	return 0;
-}
-
-#if defined(__TARGET_ARCH_x86)
-/*
- * Code that was made while the program runs has no table, and its trampolines, such as CPython's for perf,
- * keep no frame pointer of their own: but what stands behind the call tells where they return to.
- */
-static __always_inline bool walk_trampoline(struct walk *walk)
-{
-	u64 code = 0, frame, bp = walk->regs.bp, ip;
-
-	if (bpf_probe_read_user(&code, sizeof(code), (void *)walk->regs.ip))
-		return false;
-	if ((code & 0xff80ffffff) == 0xc300c48348) { /* add $n,%rsp; ret */
-		frame = code >> 24 & 0x78;
-	} else if ((code & 0xffff) == 0xc35d) { /* pop %rbp; ret */
-		frame = 8;
-		if (!stack_read(walk, walk->regs.sp, &bp))
-			return false;
-	} else {
-		return false;
-	}
-	if (!stack_read(walk, walk->regs.sp + frame, &ip) || !ip)
-		return false;
-	walk->regs.sp += frame + 8;
-	walk->regs.bp = bp;
-	walk->regs.ip = ip;
-	return true;
-}
-#else
-static __always_inline bool walk_trampoline(struct walk *walk)
-{
-	return false;
-}
-#endif
-
-/* The code that a signal interrupted: its registers lie where the handler returns to. */
-static __always_inline long walk_signal_frame(struct walk *walk)
-{
-	u64 uc = walk->regs.sp;
-
-	if (!stack_read(walk, uc + UCONTEXT_RBP, &walk->regs.bp) ||
-	    !stack_read(walk, uc + UCONTEXT_RIP, &walk->regs.ip) ||
-	    !stack_read(walk, uc + UCONTEXT_RSP, &walk->regs.sp))
-		return walk_stop(walk, STACK_PAGED_OUT);
-	walk->exact = true;
-	return 0;
-}
-
-/* Returns false, with the end told, when the rule has none. */
-static __always_inline bool walk_cfa(struct walk *walk, const struct unwind_rule *rule, u64 *ret)
-{
-	u64 base;
-
-	switch (rule->cfa) {
-	case CFA_RSP:
-		*ret = walk->regs.sp + rule->cfa_offset * 8;
-		return true;
-	case CFA_STUB:
-		*ret = walk->regs.sp + 8;
-		return true;
-	case CFA_RBP:
-		*ret = walk->regs.bp + rule->cfa_offset * 8;
-		return true;
-	case CFA_PLT:
-		*ret = walk->regs.sp + 8 + ((walk->regs.ip & 15) >= 11 ? 8 : 0);
-		return true;
-	case CFA_RBP_DEREF:
-		if (!stack_read(walk, walk->regs.bp + rule->deref_offset * 8, &base)) {
-			walk_stop(walk, STACK_PAGED_OUT);
-			return false;
-		}
-		*ret = base + rule->cfa_offset * 8;
-		return true;
-	default:
-		walk_stop(walk, STACK_UNSUPPORTED);
-		return false;
-	}
-}
-
-/* Only at the call itself does rdi still say where it returns to. */
-static __always_inline long walk_by_rdi(struct walk *walk, const struct unwind_rule *rule, u32 at)
-{
-	if (at)
-		return walk_stop(walk, STACK_UNSUPPORTED);
-	walk->regs.sp += rule->cfa_offset * 8;
-	walk->regs.ip = walk->regs.di;
-	return 0;
-}
-
-static __always_inline long walk_by_table(struct walk *walk, const struct unwind_rule *rule)
-{
-	u64 cfa, ip, saved;
-
-	if (!walk_cfa(walk, rule, &cfa))
-		return 1;
-	/* Callers lie above: whatever says otherwise is no stack. */
-	if (cfa <= walk->regs.sp)
-		return walk_stop(walk, STACK_UNSUPPORTED);
-	if (rule->rbp != RBP_SAME) {
-		saved = rule->rbp == RBP_CFA ? cfa : walk->regs.bp;
-		if (!stack_read(walk, saved + rule->rbp_offset * 8, &saved))
-			return walk_stop(walk, STACK_PAGED_OUT);
-		walk->regs.bp = saved;
-	}
-	if (!stack_read(walk, cfa - 8, &ip))
-		return walk_stop(walk, STACK_PAGED_OUT);
-	if (!ip)
-		return walk_stop(walk, STACK_COMPLETE);
-	walk->regs.sp = cfa;
-	walk->regs.ip = ip;
-	return 0;
-}
-
-/*
- * Returns the flags to add to the frame of the code that was asked about. A handler returns to the
- * beginning of its signal frame's code, which did not call it: the byte before belongs to something
- * else.
- */
-static __always_inline u64 frame_flags(u32 at, bool exact, u8 cfa)
-{
-	if (exact)
-		return FRAME_INTERRUPTED;
-	return at && cfa == CFA_SIGNAL ? FRAME_INTERRUPTED + 1 : 1;
 }
 
 struct walk_context {
@@ -325,18 +177,5 @@ static long walk_step(u32 at, struct walk_context *context)
 	walk_add_frame(walk, at, answer.frame + frame_flags(at, exact, answer.rule.cfa));
 	if (answer.end != STACK_COMPLETE)
 		return walk_stop(walk, answer.end);
-	switch (answer.rule.cfa) {
-	case CFA_NONE:
-		if (at && !exact && walk_trampoline(walk))
-			return 0;
-		return walk_frame_pointer(walk);
-	case CFA_SIGNAL:
-		return walk_signal_frame(walk);
-	case CFA_RDI:
-		return walk_by_rdi(walk, &answer.rule, at);
-	case CFA_END:
-		return walk_stop(walk, STACK_COMPLETE);
-	default:
-		return walk_by_table(walk, &answer.rule);
-	}
+	return walk_by_rule(walk, &answer.rule, at, exact);
 }

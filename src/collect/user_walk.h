@@ -10,7 +10,7 @@
 
 /* The registers of the thread when it called; di is only needed where it called by vfork(). */
 struct walk_registers {
-	uint64_t ip, sp, bp, di;
+	unsigned long long ip, sp, bp, di;
 };
 
 /* What is known of code: how it is kept in a stack, without flags, and how to find its caller. */
