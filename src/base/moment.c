@@ -300,7 +300,8 @@ static const char *take_duration(const char *text, uint64_t *ret_ns)
 	return text;
 }
 
-bool duration_read(const char *text, uint64_t *ret_ns)
+/* Reads a duration from nothing to 100 years. */
+static bool duration_read(const char *text, uint64_t *ret_ns)
 {
 	const char *end = take_duration(text, ret_ns);
 

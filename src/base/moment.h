@@ -19,9 +19,6 @@
 /* How an error describes a duration. */
 #define DURATION_EXAMPLES "10, 500ms, 5m, 2h30m or 1d"
 
-/* A duration in ns, if text is one, from nothing to 100 years. */
-bool duration_read(const char *text, uint64_t *ret_ns);
-
 /* A duration of a nanosecond or more. 0, or -EINVAL with d filled. */
 int duration_parse(const char *option, const char *text, uint64_t *ret_ns, struct diag *d);
 

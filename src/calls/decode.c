@@ -108,6 +108,17 @@ static bool was_read_late(const struct call *call, const struct argument *argume
 	       (memory.flags & (PIECE_AT_EXIT | PIECE_UNREADABLE)) == PIECE_AT_EXIT;
 }
 
+/* The largest errno, and the codes for calls that begin again. */
+#define ERRNO_MAX 4095
+
+/* The error that a call has returned, positive; else 0. */
+static int result_errno(const struct call_record *record)
+{
+	int64_t value = abi_has_32_bits(record->abi) ? (int32_t)record->result : record->result;
+
+	return record->flags & CALL_RETURNED && value < 0 && value >= -ERRNO_MAX ? (int)-value : 0;
+}
+
 static void call_begin(struct call *call, struct call_decoder *decoder,
 		       const struct call_record *record, struct value_writer *to)
 {
@@ -125,7 +136,7 @@ static void call_begin(struct call *call, struct call_decoder *decoder,
 	to->shows_names = to->style == STYLE_STRACE && !strcmp(call->shape->name, "clone");
 	call->abi = abi_of(record);
 	call->layout = layouts[call->abi];
-	call->has_failed = !(record->flags & CALL_RETURNED) || call_result_errno(record);
+	call->has_failed = !(record->flags & CALL_RETURNED) || result_errno(record);
 	call->has_pieces = record->size > sizeof(*record);
 	if (call->has_pieces)
 		call_pieces_read(record, &call->pieces);
@@ -169,22 +180,12 @@ void call_decode(struct call_decoder *decoder, const struct call_record *record,
 
 /* --- results ------------------------------------------------------------------------------------ */
 
-/* The largest errno, and the codes for calls that begin again. */
-#define ERRNO_MAX 4095
-
-int call_result_errno(const struct call_record *record)
-{
-	int64_t value = abi_has_32_bits(record->abi) ? (int32_t)record->result : record->result;
-
-	return record->flags & CALL_RETURNED && value < 0 && value >= -ERRNO_MAX ? (int)-value : 0;
-}
-
 struct call_result call_result(struct call_decoder *decoder, const struct call_record *record)
 {
 	struct call_result result = {
 		.kind = shape_of(decoder, record)->arguments->result,
 		.has_returned = record->flags & CALL_RETURNED,
-		.err = call_result_errno(record),
+		.err = result_errno(record),
 		.value = abi_has_32_bits(record->abi) ? (int32_t)record->result : record->result,
 	};
 

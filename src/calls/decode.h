@@ -47,9 +47,6 @@ struct call_result {
 	struct fd_text fd_name; /* of a result that is a descriptor */
 };
 
-/* The error of a call that has returned one, positive; else 0. */
-int call_result_errno(const struct call_record *record);
-
 struct call_result call_result(struct call_decoder *decoder, const struct call_record *record);
 
 /* Valid as long as the decoder. */

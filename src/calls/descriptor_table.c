@@ -249,7 +249,8 @@ static void entry_link(struct fd_table *table, struct fd_process *process, struc
 	process->count++;
 }
 
-void fd_entry_rename(struct fd_table *table, struct fd_entry *entry, struct fd_name *name)
+/* Gives an entry another name, which is taken over. */
+static void fd_entry_rename(struct fd_table *table, struct fd_entry *entry, struct fd_name *name)
 {
 	struct fd_process *process = &table->processes[entry->process];
 

@@ -95,9 +95,6 @@ struct fd_entry *fd_entry_set(struct fd_table *table, struct fd_process *process
 			      struct fd_name *name, uint32_t flags);
 void fd_entry_drop(struct fd_table *table, struct fd_entry *entry);
 
-/* Gives an entry another name, which is taken over. */
-void fd_entry_rename(struct fd_table *table, struct fd_entry *entry, struct fd_name *name);
-
 /* Whether an entry can be made without another being forgotten. */
 bool fd_table_has_room(const struct fd_table *table);
 

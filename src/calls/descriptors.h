@@ -85,9 +85,6 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 /* Asks what a process has from the one that made it, before its first call; an exec leaves that open. */
 void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd);
 
-/* The process has ended: its pid may be another's from now on. */
-void descriptors_forget(struct descriptors *d, uint32_t pid);
-
 /* How many names were forgotten for want of room. */
 uint64_t descriptors_evicted(const struct descriptors *d);
 

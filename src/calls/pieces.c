@@ -8,15 +8,6 @@
 _Static_assert(sizeof(struct call_record) % PIECE_ALIGN == 0, "pieces are aligned");
 _Static_assert(sizeof(struct call_piece) == PIECE_ALIGN, "their bytes are aligned");
 
-const struct call_record *call_record_read(const void *bytes, size_t size)
-{
-	const struct call_record *record = bytes;
-
-	if ((uintptr_t)bytes % PIECE_ALIGN || size < sizeof(*record))
-		return NULL;
-	return record->size >= sizeof(*record) && record->size <= size ? record : NULL;
-}
-
 void call_pieces_read(const struct call_record *record, struct call_pieces *ret)
 {
 	const unsigned char *at = (const unsigned char *)(record + 1);

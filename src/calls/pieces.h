@@ -23,13 +23,7 @@ struct call_memory {
 	unsigned int flags; /* enum piece_flag */
 };
 
-/*
- * The record that bytes begin with, in no more than size of them; NULL: there is none. It must stand at a
- * multiple of 8.
- */
-const struct call_record *call_record_read(const void *bytes, size_t size);
-
-/* All pieces of such a record up to the first that is not whole. */
+/* Finds all pieces of a record, which has the size that it says, up to the first that is not whole. */
 void call_pieces_read(const struct call_record *record, struct call_pieces *ret);
 
 /* The last piece of a part of an argument; false: it was not read. */

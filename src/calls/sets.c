@@ -121,7 +121,8 @@ void set_put_flags(struct value_writer *to, const struct flag_set *set, uint64_t
 	}
 }
 
-const char *set_find_name(const struct flag_set *set, uint64_t value)
+/* The name of one value; NULL: it has none. */
+static const char *set_find_name(const struct flag_set *set, uint64_t value)
 {
 	for (size_t i = 0; set && i < set->count; i++) {
 		if (set->names[i].value == value)
@@ -186,7 +187,10 @@ void set_put_device(struct value_writer *to, uint64_t device)
 #define FIRST_REALTIME 32
 #define NR_SIGNALS     64
 
-const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX])
+#define SIGNAL_NAME_MAX 16
+
+/* NULL: there is none of that number. The buffer may be used. */
+static const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX])
 {
 	const char *name = number && number < FIRST_REALTIME ? sigabbrev_np((int)number) : NULL;
 

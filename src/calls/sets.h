@@ -27,17 +27,12 @@ void set_put_flags(struct value_writer *to, const struct flag_set *set, uint64_t
 /* One value, or its number. */
 void set_put_enum(struct value_writer *to, const struct flag_set *set, uint64_t value);
 
-/* The name of one value; NULL: it has none. */
-const char *set_find_name(const struct flag_set *set, uint64_t value);
-
 /* Permissions, with the type of the file if there may be one. */
 void set_put_mode(struct value_writer *to, uint64_t mode, bool has_type);
 
 void set_put_device(struct value_writer *to, uint64_t device);
 
-/* SIGINT, SIGRTMIN+2; NULL: there is none of that number. The buffer may be used. */
-#define SIGNAL_NAME_MAX 16
-const char *signal_name(uint64_t number, char buf[SIGNAL_NAME_MAX]);
+/* SIGINT, SIGRTMIN+2 */
 void set_put_signal(struct value_writer *to, uint64_t number);
 
 /* Signals by the bits of a mask of up to 64. */

@@ -139,11 +139,6 @@ static const struct {
 	{ "file", GROUP_FILE, GROUP_FILE, compare_argument, compare_argument },
 };
 
-const char *group_key_name(size_t index)
-{
-	return index < ARRAY_SIZE(key_defs) ? key_defs[index].name : NULL;
-}
-
 const char *group_key_for(unsigned int keys)
 {
 	size_t i = 0;

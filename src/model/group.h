@@ -32,9 +32,6 @@ enum group_key {
 /* The split that keys ask for, of which there is one at most. */
 enum call_split group_split(unsigned int keys);
 
-/* The names of all keys, in the order of --help; NULL from the first index on that is out of range. */
-const char *group_key_name(size_t index);
-
 /* The name of a key that is among these. */
 const char *group_key_for(unsigned int keys);
 

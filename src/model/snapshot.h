@@ -31,10 +31,9 @@ struct losses {
 };
 
 struct loss_text {
-	const char *name;   /* JSON key */
-	const char *what;   /* what N of them mean, after the number */
-	const char *why;    /* cause or remedy */
-	bool calls_missing; /* counts calls that are in no row */
+	const char *name; /* JSON key */
+	const char *what; /* what N of them mean, after the number */
+	const char *why;  /* cause or remedy */
 };
 
 /* Indexed by enum loss and enum model_loss. */

@@ -654,9 +654,6 @@ PROC_TEST(test_end)
 	assert_used(proc, 3, "/a");
 	call(proc, 2, "getpid", 2, 0, 0, 0);
 	assert_named(proc, 1, 3, DESCRIPTOR_USED, NULL, 0);
-	call_openat(proc, 1, AT_FDCWD, "/b", O_RDONLY, 3);
-	descriptors_forget(proc->d, 1);
-	assert_named(proc, 1, 3, DESCRIPTOR_USED, NULL, 0);
 }
 
 /* Nobody said that a process had ended; but its numbers begin again, so its pid is another one's. */

@@ -437,17 +437,6 @@ TEST(test_each_loss)
 	assert_true(losses_none(&losses));
 }
 
-TEST(test_calls_missing)
-{
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_THREAD_LATE ||
-			       i == LOSS_ENTER_MISSED || i == LOSS_LEAVE_MISSED ||
-			       i == LOSS_LIFECYCLE_MISSED || i == LOSS_LOOKUP_BUSY;
-
-		assert_int_equal(loss_texts[i].calls_missing, missing);
-	}
-}
-
 TEST(test_merge_and_subtract)
 {
 	struct losses a, b, sum;
