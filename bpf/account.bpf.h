@@ -267,7 +267,7 @@ static __always_inline bool call_was_left_out(struct task_struct *task, struct t
 	if (!some_calls || record->flags != RECORD_LEFT_OUT)
 		return false;
 	record->flags = 0;
-	/* Of rt_sigreturn that is no result: see call_result(). */
+	/* For rt_sigreturn this is no result: see call_result(). */
 	if (result == -ERESTART_RESTARTBLOCK && regs_nr(regs) != -1) {
 		record->nr = regs_nr(regs);
 		record->abi = task_abi(task, &record->nr);
@@ -277,7 +277,7 @@ static __always_inline bool call_was_left_out(struct task_struct *task, struct t
 	return true;
 }
 
-/* What rows are split by; the answer is not used where they are not. */
+/* Says what rows are split by; nobody uses the answer where they are not split. */
 static __always_inline u64 call_split(struct pt_regs *regs, u16 abi)
 {
 	return split_by == SPLIT_CPU ? bpf_get_smp_processor_id()
@@ -493,7 +493,7 @@ static __noinline int call_tell_slowest(struct task_record *record, u32 index, s
 {
 	u64 now;
 
-	/* Of one whose end hides its caller that was noted at its start. */
+	/* A call whose end hides its caller was noted when it began. */
 	if (!call_hides_caller(record->abi, record->nr)) {
 		call_note_late(index, regs, record->abi, record->nr);
 		call_read_more(index, result);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the loss counters: the only way to give up is to add to one of them. Losses that many calls
+ * Keeps the loss counters: the only way to give up is to add to one of them. Losses that many calls
  * may add to at once have a counter on each CPU, so that these calls do not wait for each other.
  */
 #pragma once

@@ -5,7 +5,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* By these the kernel knows that a tracepoint of system calls is in use: threads take the slow path. */
+/* These tell the kernel that a tracepoint of calls is in use: threads take the slow path. */
 #define WORK_TRACEPOINT (1UL << 1)
 #define TIF_TRACEPOINT  (1UL << 10) /* arm64 */
 

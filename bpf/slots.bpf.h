@@ -18,7 +18,7 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 	[NATIVE_ABI] = { .mask = MAX_NATIVE_SETS - 1 },
 };
 
-/* What rows are split by: enum call_split. */
+/* enum call_split: rows are split by this. */
 const volatile __u32 split_by = SPLIT_NONE;
 
 static __always_inline bool splits_by_argument(void)

@@ -302,7 +302,7 @@ static __noinline struct stack_entry *stack_entry_find(struct call_slot *slot, u
 	return bpf_map_lookup_elem(&stack_entries, &index);
 }
 
-/* What a call took. */
+/* The times of one call. */
 struct call_times {
 	u64 wall_ns, off_ns, runq_ns;
 };

@@ -72,7 +72,7 @@ static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 	return task_may_count(task) ? task_ref_get(task) : NULL;
 }
 
-/* What is kept of the leader of a task of which something is kept. */
+/* Finds the storage of a task's leader. */
 static __always_inline struct task_ref *task_leader_find(struct task_struct *task)
 {
 	return task_ref_get(task->group_leader);

@@ -153,7 +153,7 @@ static __always_inline void inode_key_of(struct vm_area_struct *vma, struct inod
 	inode_mtime(inode, key);
 }
 
-/* Behind a pointer: what is on its own stack the verifier would tell apart, with each way to fill it. */
+/* With a variable on the stack, the verifier would follow each way to fill it. */
 struct mapping_question {
 	struct mapping *mapping;
 };
@@ -251,7 +251,7 @@ LOOKED_AT_ONCE u32 file_ask(const struct mapping *mapping)
 	event.key = mapping->key;
 	event.start = mapping->start;
 	event.end = mapping->end;
-	/* On the stack, as up to 6.2 no key of a map may be in an argument's memory. */
+	/* The copy is on the stack: up to 6.2 no key of a map may be in an argument's memory. */
 	file = file_find(&event.key, task);
 	if (!file)
 		return FILE_NONE;

@@ -112,7 +112,7 @@ enum record_flag {
  */
 #define CLOCK_STOPPED (1ULL << 63)
 
-/* What a thread does at the moment at which list_calls sees it. */
+/* The state of a thread at the moment at which list_calls sees it. */
 enum listed_state {
 	LISTED_IN_CALL = 0, /* asleep in a call, or in one that began while it was counted */
 	LISTED_OUTSIDE = 1, /* in no system call */
@@ -267,7 +267,7 @@ struct socket_ends {
  * file and of the directories above it, the last first, a NUL behind each.
  */
 struct argument_entry {
-	/* Of a file; of a path 0. */
+	/* Only files have it; for a path it is 0. */
 	__u64 inode;
 	__u32 device, generation;
 	__u32 flags;    /* enum argument_flag */

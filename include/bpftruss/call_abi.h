@@ -38,7 +38,7 @@ struct call_fetch {
 
 #define CALL_FETCHES 5
 
-/* Of one call number of one ABI. */
+/* The plan of one call number of one ABI. */
 struct call_plan {
 	struct call_fetch fetches[CALL_FETCHES];
 	__u8 nr_fetches;
@@ -138,7 +138,7 @@ struct open_call {
 	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];
 };
 
-/* What became of calls that ended while they were shown: sums of one CPU. */
+/* How many calls ended while they were shown, and what became of them, on one CPU. */
 struct call_totals {
 	__u64 sent;
 	__u64 left_out; /* by a condition */
@@ -147,7 +147,7 @@ struct call_totals {
 
 #define PATH_PREFIX_MAX 64
 
-/* Which calls are sent, beside those that are counted at all. All zero: each. */
+/* Conditions that a counted call must meet to be sent. All zero: each call is sent. */
 struct call_conditions {
 	__u64 errnos[64];           /* a bit for each error that is wanted, if only_failed */
 	__u8 path[PATH_PREFIX_MAX]; /* how a path must begin */

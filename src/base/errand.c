@@ -340,7 +340,7 @@ int errands_fd(const struct errands *errands)
 	return errands->epoll;
 }
 
-/* When the next of a kind may begin, as poll() takes it. */
+/* Returns the time until the next errand of a kind may begin, as poll() takes it. */
 static int kind_patience_ms(const struct errands *errands, enum errand_kind kind)
 {
 	const struct errand *errand;

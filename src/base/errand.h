@@ -25,7 +25,7 @@ enum errand_kind {
 	NR_ERRAND_KIND,
 };
 
-/* So many errands of a kind have children at a time. */
+/* The number of errands of a kind that may have children at a time. */
 #define MAX_RUNNING_ERRANDS 8
 
 enum errand_turn {
@@ -97,8 +97,8 @@ int errands_patience_ms(const struct errands *errands);
 /* Goes on with errands whose children have ended, and begins a few others. */
 void errands_run(struct errands *errands);
 
-/* When to try again what has failed so often, one time after the other. */
+/* Returns when to try again after so many failures in a row. */
 uint64_t errand_retry_ns(unsigned int failures);
 
-/* So many pauses grow; those after them are as long as the last, 10 minutes. */
+/* Pauses grow this many times, up to 10 minutes, and then stay as long. */
 #define MAX_RETRY_STEP 4

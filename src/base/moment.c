@@ -92,7 +92,7 @@ static struct tm local_day(int64_t now_ns, int days_before)
 	return day;
 }
 
-/* So many days before now, at that time of the day. */
+/* That time of the day, this many days ago. */
 static int64_t local_moment(int64_t now_ns, int days_before, const struct tm *time)
 {
 	struct tm day = local_day(now_ns, days_before);

@@ -94,7 +94,7 @@ bool number_read(const char *text, uint64_t most, uint64_t *ret)
 
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	/* That takes blanks and signs, too. */
+	/* strtoull() would accept blanks and signs, too. */
 	return *text >= '0' && *text <= '9' && !*end && !errno && *ret <= most;
 }
 
@@ -294,7 +294,7 @@ void text_cut_front(char *text, size_t width)
 		return;
 	for (size_t seen = 0; at && seen < width - 2; at--)
 		seen += (text[at - 1] & 0xc0) != 0x80;
-	/* At least so many bytes are in front of it, as so many columns are. */
+	/* A column takes at least one byte, so there is room for the dots. */
 	memmove(text + 2, text + at, length - at + 1);
 	text[0] = text[1] = '.';
 }

@@ -33,7 +33,7 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Where a number is, or would be, among the first members of items in ascending order. */
+/* Returns the index of the first item whose first member is not below a number. */
 static inline size_t place_u64(const void *items, size_t count, size_t size, uint64_t number)
 {
 	size_t low = 0;

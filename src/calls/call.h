@@ -18,13 +18,13 @@ enum layout {
 struct call;
 
 /*
- * What argument *i is in this call, where another one decides, or which one stands in its place; NULL:
- * it and those behind it are not there. May fill and return scratch.
+ * Says what argument *i is in this call if other arguments decide that, or which argument stands in
+ * its place; NULL: it and those behind it are not there. May fill and return scratch.
  */
 typedef const struct argument *(*argument_chooser)(const struct call *call, size_t *i,
 						   struct argument *scratch);
 
-/* What is known of all calls of a number. */
+/* Facts about all calls of one number. */
 struct call_shape {
 	const struct call_arguments *arguments; /* NULL: not looked up yet */
 	argument_chooser choose;                /* NULL: arguments are what they are */
@@ -69,7 +69,7 @@ bool call_find_memory(const struct call *call, size_t i, unsigned int part,
 /* Writes an address for lack of something better. */
 void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory);
 
-/* What the part of an argument is; false: an address has been written instead. */
+/* Finds the bytes of a part of an argument; false: an address has been written instead. */
 bool call_take_memory(const struct call *call, const struct argument *argument, size_t i,
 		      unsigned int part, uint64_t address, struct call_memory *ret);
 

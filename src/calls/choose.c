@@ -126,7 +126,7 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 
 /* --- futex -------------------------------------------------------------------------------------- */
 
-/* What each operation makes of the arguments from the third on, a letter each; "." leaves it out. */
+/* The arguments of each operation from the third on, a letter each; "." leaves one out. */
 static const char *const futex_forms[] = {
 	[FUTEX_WAIT] = "ut",
 	[FUTEX_WAKE] = "i",

@@ -12,7 +12,7 @@
 struct call_decoder {
 	struct decode_options options;
 	const struct flag_set *sets[NR_OWN_SET];
-	/* Of numbers that are in no table the last that was seen. */
+	/* The last number seen that is in no table. */
 	struct call_shape odd;
 	enum syscall_abi odd_abi;
 	int odd_nr;

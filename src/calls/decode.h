@@ -12,8 +12,8 @@
 
 struct decode_options {
 	/*
-	 * What a descriptor of the record's process is, fd may be AT_FDCWD; is_made: now that the call has
-	 * made it.
+	 * Names a descriptor of the record's process, which may be AT_FDCWD; is_made: as the call
+	 * has left it.
 	 */
 	struct fd_text (*fd_name)(void *context, const struct call_record *record, int fd,
 				  bool is_made);
@@ -53,14 +53,14 @@ struct call_result call_result(struct call_decoder *decoder, const struct call_r
 const char *call_name(struct call_decoder *decoder, const struct call_record *record,
 		      size_t *ret_length);
 
-/* As the options' fd_name(). */
+/* Calls fd_name() of the options. */
 struct fd_text call_fd_name(const struct call_decoder *decoder, const struct call_record *record,
 			    int fd, bool is_made);
 
 /* A set of the decoder; NULL: it has no names. */
 const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set set);
 
-/* Which descriptors are ready after a poll(), as a list; false: nobody knows. */
+/* Writes the descriptors that are ready after a poll(), as a list; false: nobody knows. */
 bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
 		    struct value_writer *to);
 

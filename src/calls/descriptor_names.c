@@ -107,7 +107,7 @@ static struct fd_name *name_ask(struct descriptors *d, struct fd_process *proces
 		d->asked++;
 	}
 	link[length > 0 ? length : 0] = 0;
-	/* Of "pipe" it must say "pipe:[77]"; if not, it is about another file, but this one was a pipe. */
+	/* If /proc does not say "pipe:[77]" for a "pipe", it is about another file by now. */
 	if (is_incomplete &&
 	    (strncmp(link, known->text, known->length) || link[known->length] != ':'))
 		return known;

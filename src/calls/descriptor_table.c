@@ -58,7 +58,7 @@ size_t fd_table_bytes(const struct fd_table *table)
 
 /* --- names -------------------------------------------------------------------------------------- */
 
-/* What malloc() needs is counted, too. */
+/* The overhead of malloc() is counted, too. */
 static size_t name_size(size_t length)
 {
 	return sizeof(struct fd_name) + length + 1 + 16;

@@ -12,7 +12,7 @@
 #define MAX_ENTRIES    65536
 #define MAX_NAME_BYTES (4UL << 20) /* of all names */
 
-/* Of one name; paths that are longer are not kept. */
+/* The longest name; longer paths are not kept. */
 #define MAX_NAME 1023
 
 /* Shared by the copies of a descriptor. */

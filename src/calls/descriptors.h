@@ -17,8 +17,8 @@
 #define DESCRIPTOR_CWD (-100)
 
 /*
- * Where names come from that no call has told. Each may be NULL. They may be slow: the same is not asked again
- * before the descriptor changes, or calls go unseen.
+ * Supplies names that no call has told. Each function may be NULL, and may be slow: nobody asks it
+ * for the same descriptor again before that changes, or calls go unseen.
  */
 struct descriptor_source {
 	void *context;

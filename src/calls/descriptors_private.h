@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of descriptors.h share: lessons.c knows what a call does to descriptors, and stages it;
- * descriptor_names.c does it when the call's line is written, and answers what a descriptor is.
+ * Declares what the parts of descriptors.h share: lessons.c knows how a call changes descriptors
+ * and stages the changes; descriptor_names.c applies them once the call's line is written, and
+ * names descriptors.
  */
 #pragma once
 
@@ -9,7 +10,7 @@
 #include "calls/descriptor_table.h"
 #include "calls/descriptors.h"
 
-/* Beyond all numbers that calls have, x32 ones too. */
+/* More than any call number, x32 included. */
 #define LESSON_NUMBERS 640
 
 /* A descriptor that the last call has made, or has made something else of. */
@@ -21,7 +22,7 @@ struct change {
 
 #define MAX_CHANGES 2
 
-/* What the last call did, which counts from the next one on. */
+/* The changes of the last call, which take effect with the next one. */
 struct staged {
 	uint32_t pid;
 	bool refused; /* a descriptor of it is not open: whoever has the number now is another */
@@ -51,7 +52,7 @@ void lessons_find(uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]);
 void lesson_learn(struct descriptors *d, struct fd_process *process,
 		  const struct call_record *record);
 
-/* What is known of a descriptor without asking; NULL: nothing that is certain to be valid. */
+/* Finds what is known of a descriptor without asking; NULL: nothing is certain to be valid. */
 struct fd_entry *entry_known(struct descriptors *d, const struct fd_process *process, int fd);
 
 /* The same, but /proc is asked if need be. */

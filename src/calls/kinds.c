@@ -89,7 +89,7 @@ static void put_strings(const struct call *call, const struct argument *argument
 		return;
 	to->ops->group(to, GROUP_LIST);
 	for (; n < CALL_STRINGS && call_find_memory(call, i, PART_BUFFERS + n, &memory); n++) {
-		/* Where it stands is not known. */
+		/* The position is not known. */
 		if (memory.flags & PIECE_UNREADABLE) {
 			to->ops->more(to);
 			continue;
@@ -127,7 +127,7 @@ static void put_iovec(const struct call *call, const struct argument *argument, 
 
 	if (!call_take_memory(call, argument, i, PART_SELF, call_argument(call, i), &memory))
 		return;
-	/* What was not read is not there. */
+	/* Data that was not read is absent. */
 	if (argument->is_written)
 		bytes = call->record->result > 0 ? (uint64_t)call->record->result : 0;
 	structure_put_iovec(call, argument, i, &memory, call_length(call, argument), bytes);

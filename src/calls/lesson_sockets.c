@@ -91,7 +91,7 @@ void learn_socketpair(const struct lesson *lesson)
 
 #define ARROW "->"
 
-/* What a name of a socket says; an end that it does not say is empty. */
+/* The parts of a socket's name; an end that is not in it is empty. */
 struct socket_text {
 	char protocol[16], local[ADDRESS_MAX], peer[ADDRESS_MAX];
 };

@@ -269,7 +269,7 @@ static void learn_unknown(const struct lesson *lesson)
 		stage_unknown(lesson, fd_result(lesson));
 }
 
-/* Of longer names there are none. */
+/* No name is longer. */
 #define MAX_MEMFD_NAME 249
 
 static void learn_memfd(const struct lesson *lesson)
@@ -434,7 +434,7 @@ void lesson_learn(struct descriptors *d, struct fd_process *process,
 
 	if (!index || (!succeeded && taught->teaching != TEACHES_ALWAYS))
 		return;
-	/* Whoever refused a call may have made its result. */
+	/* The result of a refused call may come from whoever refused it. */
 	if (record->flags & CALL_DENIED && taught->teaching == TEACHES_RESULT)
 		learn_unknown(&lesson);
 	else if (!(record->flags & CALL_DENIED))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a call teaches of descriptors; private to lessons.c and lesson_sockets.c. A record may hold anything:
- * what it does not tell makes a descriptor one that is to be asked for, never one with a wrong name.
+ * Says how a call changes descriptors; private to lessons.c and lesson_sockets.c. A record may hold
+ * anything: if it does not tell enough, the descriptor must be asked for, and never gets a wrong
+ * name.
  */
 #pragma once
 

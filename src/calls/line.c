@@ -6,7 +6,7 @@
 
 #define LINE_FIRST 4096
 
-/* Of 64 bits: 20 in decimal, 22 in octal. */
+/* A 64-bit number has at most 20 digits in decimal and 22 in octal. */
 #define DIGITS_MAX 24
 
 void line_done(struct line *line)

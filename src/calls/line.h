@@ -25,7 +25,7 @@ static inline void line_clear(struct line *line)
 	line->failed = false;
 }
 
-/* Where so many bytes may be written, to be added to used by the caller; NULL: no memory. */
+/* Makes room for bytes that the caller writes and adds to used. NULL: no memory. */
 static inline char *line_room(struct line *line, size_t count)
 {
 	if (line->size - line->used < count && !line_grow(line, count))
@@ -61,13 +61,13 @@ static inline void line_put_char(struct line *line, char c)
 void line_put_natural(struct line *line, uint64_t value);
 void line_put_number(struct line *line, int64_t value);
 
-/* With so many digits at least. */
+/* Writes at least so many digits. */
 void line_put_digits(struct line *line, uint64_t value, unsigned int digits);
 
 /* 0x1f; 0 is 0 if is_plain_zero, else 0x0. */
 void line_put_hex(struct line *line, uint64_t value, bool is_plain_zero);
 
-/* With a leading 0, so many digits at least. */
+/* Writes a leading 0 and at least so many digits. */
 void line_put_octal(struct line *line, uint64_t value, unsigned int digits);
 
 /* Seconds with six decimals, rounded down. */

@@ -9,7 +9,7 @@
 
 /* --- threads ------------------------------------------------------------------------------------ */
 
-/* What was handed on last of a thread. */
+/* The last record of a thread that was handed on. */
 struct last_call {
 	uint32_t record, pid, tid;
 	uint64_t number, left_out; /* number 0: nobody */
@@ -159,7 +159,7 @@ static bool item_is_before(const struct item *a, const struct item *b)
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->number < b->number;
 }
 
-/* Where the items that are in order from a place on end. */
+/* Returns the end of the run of ordered items that begins at a place. */
 static size_t run_end(const struct item *items, size_t from, size_t count)
 {
 	size_t end = from + 1;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "bpftruss/call_abi.h"
 
-/* What is known of the calls of a thread between the record before and this one. */
+/* Counts the calls of a thread between the previous record and this one. */
 struct order_gap {
 	uint64_t missing;  /* neither left out nor seen */
 	uint64_t left_out; /* by conditions */

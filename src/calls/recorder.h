@@ -40,5 +40,5 @@ struct recorder_entry {
 	uint64_t horizon_ns;              /* of a mark */
 };
 
-/* What stands at a position, which is 0 at first and moves on. False: there is no more. */
+/* Reads the entry at a position, at first 0, and moves it on. False: there are no more. */
 bool recorder_next(const struct recorder *recorder, uint64_t *position, struct recorder_entry *ret);

@@ -8,7 +8,7 @@
 
 #define ALL_OF_PROCESS INT32_MIN
 
-/* What a call replaces: the descriptor in an argument, the working directory, or anything. */
+/* What a call may replace: the descriptor in an argument, the working directory, or anything. */
 static const struct replacing {
 	const char *call;
 	int argument; /* -1: none */

@@ -12,10 +12,10 @@
 #define BIT(name) { #name, (uint32_t)(name), (uint32_t)(name) }
 #define OWN(list) { .name = #list, .names = (list), .count = ARRAY_SIZE(list) }
 
-/* Not in all headers of user space. */
+/* Not all headers of user space have these. */
 #define SA_RESTORER 0x04000000u
 
-/* In the order of strace. */
+/* Flags are in the order in which strace writes them. */
 static const struct flag_name sigaction_flags[] = {
 	BIT(SA_RESTORER),  BIT(SA_ONSTACK), BIT(SA_RESTART),   BIT(SA_NODEFER),
 	BIT(SA_RESETHAND), BIT(SA_SIGINFO), BIT(SA_NOCLDSTOP), BIT(SA_NOCLDWAIT),
@@ -221,7 +221,7 @@ void set_put_signal(struct value_writer *to, uint64_t number)
 
 void set_put_signals(struct value_writer *to, uint64_t mask)
 {
-	/* As long as few are missing, these tell more. */
+	/* If only a few signals are missing, naming those says more. */
 	bool is_inverted = __builtin_popcountll(mask) > NR_SIGNALS * 2 / 3;
 	uint64_t listed = is_inverted ? ~mask : mask;
 	char buf[SIGNAL_NAME_MAX];

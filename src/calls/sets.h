@@ -38,5 +38,5 @@ void set_put_signal(struct value_writer *to, uint64_t number);
 /* Signals by the bits of a mask of up to 64. */
 void set_put_signals(struct value_writer *to, uint64_t mask);
 
-/* What wait() tells of a child. */
+/* Writes the status that wait() returns for a child. */
 void set_put_wait_status(struct value_writer *to, uint32_t status);

@@ -7,11 +7,11 @@
 #include "calls/text_writer.h"
 #include "syscalls/names.h"
 
-/* Where results stand if they can, from the beginning of the line on. */
+/* The column of results, if the call fits in front of it. */
 #define RESULT_COLUMN 40
 #define RESULT_LEAST  1
 
-/* What the kernel says to itself, and never to a program. */
+/* Errnos that the kernel uses internally and no program ever sees. */
 static const struct {
 	int err;
 	const char *meaning;

@@ -32,7 +32,7 @@ static void put_argument_end(struct value_writer *to)
 		line_put_char(writer->out, '?');
 }
 
-/* What separates a value from the one before it; members are separated by their names. */
+/* Writes the separator before a value; members are separated by put_field(). */
 static struct line *value_begin(struct value_writer *to)
 {
 	struct text_writer *writer = writer_of(to);
@@ -97,7 +97,7 @@ void text_put_fd(struct line *out, int fd, const char *word, struct fd_text know
 	if (is_gone)
 		length -= end;
 	line_put_char(out, '<');
-	/* Of a socket: from where to where. */
+	/* The name of a connected socket has two ends. */
 	arrow = *name == '/' ? NULL : memmem(name, length, "->", 2);
 	if (arrow) {
 		line_put_escaped(out, name, (size_t)(arrow - name), "<>");

@@ -7,7 +7,7 @@
 #include "calls/text_writer.h"
 #include "syscalls/names.h"
 
-/* Where results stand if they can, and blanks before them if not. */
+/* The column of results, and the blanks before a result that comes later. */
 #define RESULT_COLUMN 50
 #define RESULT_LEAST  2
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a call's arguments are told to, value by value, so that one walk makes text and JSON. Each argument
- * is begun, has one value, and is ended; each value is one of a number, bytes, or a group of values.
+ * Receives the arguments of a call value by value, so that one walk makes both text and JSON. Each
+ * argument is begun, has one value, and is ended; a value is a number, bytes, or a group of values.
  */
 #pragma once
 
@@ -53,7 +53,7 @@ enum own_set {
 	NR_OWN_SET,
 };
 
-/* What a descriptor is. */
+/* The name of a descriptor. */
 struct fd_text {
 	const char *
 		text; /* bytes of somebody else's choice: writers escape them; NULL: nobody knows */

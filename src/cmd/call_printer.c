@@ -15,14 +15,14 @@
 #include "json/call.h"
 #include "model/label.h"
 
-/* What is known of the thread of a record. */
+/* Remembers what was shown of a thread. */
 struct thread_shown {
 	uint64_t last_ns;  /* CLOCK_MONOTONIC end of its last call */
 	uint64_t sleeping; /* number of the call that was shown as sleeping; 0: none */
 	uint32_t tid;
 };
 
-/* So much text is put together before it is written. */
+/* The amount of text that is collected before it is written. */
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct call_printer {
@@ -43,7 +43,7 @@ struct call_printer {
 	uint64_t shown;
 	uint64_t passed; /* over: their path does not match, or their number was not asked for */
 	uint64_t unread; /* behind --max-events */
-	/* Of calls that were recorded. */
+	/* Only for recorded calls. */
 	const struct recorder *recorder; /* borrowed; NULL: calls are shown as they come */
 	struct replaced *replaced;       /* owned: by them */
 	uint64_t from_ns;                /* those that ended before are too old */
@@ -189,7 +189,7 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 			record->pid, record->tid, gap->missing);
 		return;
 	}
-	/* Whoever reads the text of strace knows no other line than this. */
+	/* Parsers of strace output know no other kind of line for this. */
 	line_put_word(line, p->options->calls.format == CALL_FORMAT_STRACE ? "strace: " : "… ");
 	line_put_natural(line, gap->missing);
 	line_put_word(line, gap->missing == 1 ? " call" : " calls");
@@ -283,7 +283,7 @@ static bool record_is_recent(struct call_printer *p, const struct call_record *r
 	return is_recent;
 }
 
-/* What is missing before a record; of what was recorded nobody knows what was before the first of a thread. */
+/* In a recording, nobody knows what came before the first record of a thread. */
 static void show_gap(struct call_printer *p, const struct call_record *record,
 		     const struct order_gap *gap, const struct thread_shown *thread)
 {
@@ -390,7 +390,7 @@ void call_printer_free(struct call_printer *p)
 	free(p);
 }
 
-/* What a command has from us: it may end before its first call is seen. */
+/* A command may end before its first call is seen: we know what it inherits. */
 static void learn_inherited(struct call_printer *p, uint32_t pid)
 {
 	static const int fds[] = { DESCRIPTOR_CWD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
@@ -417,7 +417,7 @@ int call_printer_add(struct call_printer *p, const struct call_record *record)
 {
 	int err = order_add(p->order, record);
 
-	/* For want of memory it is missing, and is said to be. */
+	/* Without memory the record is missing, and is reported as such. */
 	return err == -ENOMEM ? 0 : err;
 }
 
@@ -502,7 +502,7 @@ uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		const struct row *row = snapshot->rows[i];
 
-		/* Of numbers that have no place in their table the programs send all. */
+		/* The programs send all calls whose numbers are beyond their table. */
 		if (row->nr < 0 || row->nr >= CALLS_INDEXED ||
 		    syscall_set_has(only, row->abi, row->nr))
 			sum += row->calls;

@@ -8,7 +8,7 @@
 #include "cmd/recording.h"
 #include "cmd/session.h"
 
-/* From one look at the rings to the next: they are not to fill up, and nobody is to wait. */
+/* The time between two looks at the rings: they must not fill up, and nobody should wait. */
 #define LOOK_NS (5 * NS_PER_MS)
 
 /* Every so often it looks who sleeps. */
@@ -93,7 +93,7 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 	if (is_last)
 		collector_reclaim(collector);
 	recording_mark(view->recording, horizon_ns);
-	/* When they are wanted, most stacks are to have their names. */
+	/* Most stacks should have their names by the time they are wanted. */
 	if (collector_stacks(collector) && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
 		view->sleepers_ns = horizon_ns;
 		collector_name_stacks(collector);

@@ -113,7 +113,7 @@ static void libraries_child(const struct command *command, const char *path, int
 	_exit(127);
 }
 
-/* What ldd says, as far as it comes in time; to be freed. NULL: no memory, or it cannot be run. */
+/* Returns the output of ldd so far, to be freed. NULL: no memory, or ldd cannot be run. */
 static char *libraries_list(const struct command *command, const char *path)
 {
 	uint64_t until_ns = clock_mono_ns() + LIST_MS * NS_PER_MS;

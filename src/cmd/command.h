@@ -29,7 +29,7 @@ struct command {
  */
 bool command_search(const char *name, char *path, size_t size);
 
-/* Before that: chooses the user that it runs as; "" is whoever called sudo. 0, or -errno with d filled. */
+/* Chooses the user to run as, first of all; "": who called sudo. 0, or -errno with d filled. */
 int command_set_user(struct command *command, const char *name, struct diag *d);
 
 /*

@@ -72,7 +72,7 @@ static int wait_for_names(struct run *run, const struct options *o, struct diag 
 
 /* --- the slowest calls ---------------------------------------------------------------------------- */
 
-/* From one look at the rings to the next: they are not to fill up. */
+/* The time between two looks at the rings: they must not fill up. */
 #define LOOK_NS (50 * NS_PER_MS)
 
 static int exemplars_begin(struct run *run, const struct options *o, struct diag *d)
@@ -162,7 +162,7 @@ static int show_life(struct run *run, struct diag *d)
 	return err;
 }
 
-/* When to wake up next without being asked. */
+/* Returns when to wake up next without an event. */
 static void set_beat(struct run *run)
 {
 	uint64_t now_ns = clock_mono_ns(), life_ns = max_u64(run->life_ns, now_ns + 1) - now_ns;
@@ -220,7 +220,7 @@ static int look_in_flight(struct run *run, const struct options *o, struct diag 
 		err = collector_list_calls(run->session.collector, &list, d);
 	if (err)
 		return err;
-	/* At once, as threads that go on have no stack any more. */
+	/* This comes first, as threads that go on have no stack any more. */
 	if (flight_stacks_take(&list, top, &stacks))
 		return diag_oom(d);
 	/* Looking takes time, in which nobody is to pay for being counted. */

@@ -22,5 +22,5 @@ uint64_t live_line_show(struct live_line *line, const struct snapshot *snapshot,
 /* Shows how many frames have no name yet. */
 void live_line_show_names(const struct live_line *line, uint64_t waiting);
 
-/* Before anything else is written to the terminal. */
+/* Clears the line; call it before anything else is written to the terminal. */
 void live_line_erase(const struct live_line *line);

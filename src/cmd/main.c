@@ -213,7 +213,7 @@ static int read_face_options(struct options *o, int argc, char **argv, struct di
 	if (!err && wants_report(o))
 		return 0;
 	other = options_read(&calls, argc, argv, &why);
-	/* Of two errors that one is told which stands further behind, or says what is wrong with a value. */
+	/* Of two errors the one further along wins, or the one about a value. */
 	if (other && err && (optind > read_to || (o->is_unknown && !calls.is_unknown)))
 		*d = why;
 	if (other)

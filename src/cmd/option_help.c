@@ -5,7 +5,7 @@
 #include "syscalls/families.h"
 #include "syscalls/names.h"
 
-/* So wide are options in --help. */
+/* The width of the column of options in --help. */
 #define HELP_COLUMN 27
 
 static void option_print(const struct option_def *def)
@@ -74,7 +74,7 @@ void options_print_completion(const struct verb *verb)
 
 		if (!(def->verbs & verb->bit))
 			continue;
-		/* Of two of one name, that of a report has more words. */
+		/* If two options share a name, the one for reports has more words. */
 		if (verb->bit & VERB_COUNT && !(def->verbs & VERB_COUNT) &&
 		    option_find(VERB_COUNT, def->name))
 			continue;

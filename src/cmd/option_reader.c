@@ -468,7 +468,7 @@ int option_set(const struct option_def *def, struct options *o, const char *call
 
 	if (err)
 		return err;
-	/* Of others the last one counts. */
+	/* If another option is given twice, the last one wins. */
 	if ((def->words == report_format_names || def->words == call_format_names) && *given &&
 	    strcmp(*given, arg) != 0)
 		return diag_set(d, DIAG_USAGE, EINVAL,

@@ -52,7 +52,7 @@ void ask_add_report(struct ipc_url *url, const struct options *o, bool is_table,
 
 		if (!def->asked || !o->given[i] || (!is_table && strcmp(def->name, "trace")))
 			continue;
-		/* Where stacks are shown, --top limits them and not the table. */
+		/* If stacks are shown, --top limits them instead of the table. */
 		if (o->report.show_stacks && !strcmp(def->name, "top"))
 			suffix = "_stacks";
 		snprintf(name, sizeof(name), "%s%s", def->name, suffix);

@@ -18,7 +18,7 @@
 #include "collect/call_rings.h"
 #include "truss.skel.h"
 
-/* So many are read at once. */
+/* The number of entries read at once. */
 #define BATCH 256
 
 struct arguments {
@@ -142,7 +142,7 @@ static char *names_text(const struct argument_entry *entry)
 	return text;
 }
 
-/* What /proc calls the descriptor; NULL: it is that file no more, or its name is too long, too. */
+/* Returns /proc's name of the descriptor; NULL: it is another file, or its name is too long. */
 static char *link_text(const struct argument_entry *entry)
 {
 	int process __cleanup(closep) = process_open(entry->pid);
@@ -174,7 +174,7 @@ static char *file_text(const struct argument_entry *entry)
 		length = asprintf(&text, "anon_inode:%.*s", ARGUMENT_TEXT / 2, entry->text);
 	else if (entry->flags & ARGUMENT_CUT)
 		text = link_text(entry);
-	/* What the kernel has for itself, as namespaces, has no name of its own. */
+	/* File systems internal to the kernel, such as that of namespaces, have no names. */
 	if (!text && entry->flags & ARGUMENT_CUT && !strcmp(entry->text, "/"))
 		length = asprintf(&text, "inode:[%" PRIu64 "]", (uint64_t)entry->inode);
 	return length < 0 ? NULL : text ?: names_text(entry);

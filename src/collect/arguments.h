@@ -7,7 +7,7 @@
 struct arguments;
 struct truss_bpf;
 
-/* Before the object is loaded. */
+/* Call it before the object is loaded. */
 void arguments_configure(struct truss_bpf *skel, const struct collector_options *options);
 
 /* Once it is loaded, and before it is attached. 0 or -errno. */
@@ -15,6 +15,6 @@ int arguments_new(const struct truss_bpf *skel, struct arguments **ret);
 
 void arguments_free(struct arguments *arguments);
 
-/* What all keys so far are called; the caller shares it. 0 or -errno. */
+/* Returns the names of all keys so far, which the caller shares. 0 or -errno. */
 int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
 		   struct argument_texts **ret);

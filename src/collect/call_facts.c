@@ -153,7 +153,7 @@ static void add_locks(struct flight *flight, int process, const char *fd_path)
 	if (!locks || fstatat(process, fd_path, &st, 0))
 		return;
 	while (fgets(line, sizeof(line), locks)) {
-		/* Those that wait have an arrow there. */
+		/* Waiting locks have an arrow in that place. */
 		if (sscanf(line, "%*d: %15s %*s %15s %d %x:%x:%lu", kind, access, &pid, &major,
 			   &minor, &inode) != 6)
 			continue;
@@ -182,7 +182,7 @@ static void add_watched(struct flight *flight, int process, int fd)
 		flight_add_fact(flight, "watches", format("%zu file%s", count, plural(count)));
 }
 
-/* Whoever may end the wait for a pipe has it open the other way. */
+/* A process that has the other end of a pipe open can end the wait. */
 static void want_other_end(struct flight *flight, int process, const char *fd_path,
 			   const char *link, struct wanted_ends *ends)
 {

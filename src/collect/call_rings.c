@@ -26,7 +26,7 @@ struct call_rings {
 	struct call_record *last; /* of threads that have ended since the last taking */
 	size_t nr_last;
 
-	/* Of the taking that is going on. */
+	/* Only while records are taken. */
 	call_taker *take;
 	void *context;
 	uint64_t horizon_ns;

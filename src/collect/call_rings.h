@@ -10,7 +10,7 @@
 struct call_rings;
 struct truss_bpf;
 
-/* Before the object is loaded. */
+/* Call it before the object is loaded. */
 void call_rings_configure(struct truss_bpf *skel, const struct collector_options *options);
 
 /* Once it is loaded, and before it is attached. 0 or -errno. */

@@ -321,7 +321,7 @@ static int inodes_add(struct inodes *inodes, uint32_t pid)
 	return 0;
 }
 
-/* Those of the targets, and those of a command. */
+/* Learns the files of the targets and of a command. */
 static int inodes_of(const struct running_code *running, struct inodes *ret)
 {
 	int err = running->is_mapped_here ? inodes_add(ret, (uint32_t)getpid()) : 0;

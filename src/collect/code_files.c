@@ -19,7 +19,7 @@
 #define MAX_TRIES 16
 #define RETRY_S   1
 
-/* That pause becomes twice as long so often: 16 s. */
+/* That pause doubles this many times, up to 16 s. */
 #define MAX_DOUBLINGS 4
 
 /* Its file system may have no server any more. */

@@ -273,7 +273,7 @@ int collector_tell_threads(struct collector *c, bool apart)
 {
 	if (c->by_thread == apart)
 		return 0;
-	/* What it keeps is of readings that told something else. */
+	/* Its sums come from readings with other settings. */
 	idle_free(c->idle);
 	c->idle = NULL;
 	c->by_thread = apart;

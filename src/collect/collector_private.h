@@ -29,7 +29,7 @@
  */
 #define IDLE_BYTES_A_SLOT ((size_t)250)
 
-/* From one look for ends that nobody saw to the next. */
+/* The time between two looks for ends that nobody saw. */
 #define LOOK_PAUSE_MS 1000
 
 /* A thread that was given by its number. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the checks of kernel and privileges. A check fills in one struct finding and nothing else. */
+/* Checks kernel and privileges. A check fills in one struct finding and nothing else. */
 #include "collect/features.h"
 #include "collect/tables.h"
 #include "collect/tracers.h"
@@ -141,7 +141,7 @@ static void check_task_storage(struct finding *f)
 		feature_set(f, FINDING_OK, "present");
 		return;
 	}
-	/* Else an unknown type of map, or a helper that is not for such programs. */
+	/* Otherwise a type of map is unknown, or such programs may not call the helper. */
 	if (err != -EINVAL && err != -EACCES) {
 		feature_set(f, FINDING_PROBLEM, "cannot be probed: %s", strerror(-err));
 		feature_remedy(f, "-v shows the kernel's message; a security module or a limit may "

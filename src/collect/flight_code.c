@@ -15,7 +15,7 @@
 
 #define FIRST_FILE (FILE_VDSO + 1)
 
-/* So many bytes of code are compared before a program counter, and behind it; and of the header. */
+/* The number of bytes compared on each side of a program counter, and from the header. */
 #define COMPARED_CODE   128
 #define COMPARED_HEADER 4096
 #define MAX_COMPARED    COMPARED_HEADER
@@ -24,7 +24,7 @@
 #define OPEN_NS  (2 * NS_PER_SEC)
 #define TABLE_NS (8 * NS_PER_SEC)
 
-/* What one process has mapped. */
+/* A file that a process has mapped. */
 struct flight_file {
 	uint32_t pid, dev;
 	uint64_t ino;
@@ -117,7 +117,7 @@ static bool memory_is_of_file(uint32_t pid, uint64_t start, size_t bytes, int fd
 	struct iovec here = { in_memory, bytes }, there = { (void *)start, bytes };
 	ssize_t got = pread(fd, in_file, bytes, (off_t)offset);
 
-	/* Behind the end of the file there are zeros. */
+	/* The mapping has zeros beyond the end of the file. */
 	if (got <= 0)
 		return false;
 	here.iov_len = there.iov_len = (size_t)got;
@@ -151,7 +151,7 @@ static bool header_is_of_file(int process, const struct flight_place *place, int
 }
 
 /*
- * On an overlay the file may have been written to since it was mapped: it is another one then, of the same
+ * On an overlay, a file that was written to since it was mapped is another file with the same
  * number.
  */
 static bool opened_is_mapped(const struct opened_code *opened, int process,

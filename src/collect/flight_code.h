@@ -17,7 +17,7 @@ int flight_code_new(struct flight_code **ret);
 void flight_code_free(struct flight_code *code);
 CLEANUP_OF(flight_code, flight_code_free)
 
-/* Where a process has a file mapped, and an address of code at work there. */
+/* A mapping of a file in a process, and the address of code at work there. */
 struct flight_place {
 	uint32_t pid;
 	struct code_mapping mapping;
@@ -42,5 +42,5 @@ void flight_code_learn(struct flight_code *code, uint32_t number, const struct f
 struct unwind_rule flight_code_rule(const struct flight_code *code, uint32_t number,
 				    uint64_t offset);
 
-/* By which its files are named; lives as long. */
+/* Returns the source by which its files are named; the source lives as long. */
 struct code_source flight_code_source(struct flight_code *code);

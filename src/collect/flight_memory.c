@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* Whoever takes longer waits for something. */
+/* A copy that takes longer is waiting for something. */
 #define TAKE_NS NS_PER_SEC
 
-/* So many copies run at a time. */
+/* The number of copies that run at a time. */
 #define MAX_TAKERS 16
 
 #define PAGE_BYTES 4096u

@@ -49,7 +49,7 @@ struct process_memory {
 	struct thread_memory threads[];
 };
 
-/* With room for so many threads, which the caller fills in. NULL: no memory. */
+/* Makes room for so many threads, which the caller fills in. NULL: no memory. */
 struct process_memory *process_memory_new(uint32_t pid, size_t nr_threads);
 void process_memory_free(struct process_memory *memory);
 

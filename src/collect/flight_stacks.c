@@ -34,7 +34,7 @@ struct flight_thread {
 	bool is_over;   /* there is no more to be found out */
 	struct stack_event stack;
 
-	/* What the last walk lacked. */
+	/* The last walk has set these if it lacked something. */
 	struct flight_place lacks; /* a file; pid 0: none */
 	bool lacks_memory;
 	uint64_t lacks_at;

@@ -7,7 +7,7 @@
 
 #include "model/in_flight.h"
 
-/* So many threads have their stacks taken, of the first that are shown. */
+/* The stacks of the first threads shown are taken, at most this many. */
 #define MAX_FLIGHT_STACKS 256
 
 struct flight_stacks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What counted threads are doing right now, and what their calls wait for, as the kernel and /proc say. */
+/* Lists what counted threads are doing right now, and what their calls wait for. */
 #pragma once
 
 #include "collect/collector.h"

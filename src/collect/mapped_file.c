@@ -121,10 +121,10 @@ static int mapping_find(int process, uint64_t start, uint64_t end)
 }
 
 /*
- * Which file it is, where it is, and what it is called: as the process sees it. But if that is not as
- * root has arranged it, debug files of root's files are looked for where we see them, and names are those
- * in the file system itself. The descriptor for reading is not kept: who closes one may have to wait for
- * a server.
+ * Finds out which file it is, where it is, and its name, as the process sees it. But if root has
+ * not arranged that view, debug files of root's files are looked for where we see them, and names
+ * are those in the file system itself. The descriptor for reading is not kept: closing one may mean
+ * waiting for a server.
  */
 static int file_read(const struct code_identity *identity, int process, int fd,
 		     const struct stat *status, struct opened_code *file)

@@ -15,7 +15,7 @@
  */
 #define READ_TRIES         1000
 #define SLOT_TRIES         20
-/* After some tries, the CPU that writes may be stopped by its host. The waits of a reading are bounded. */
+/* If several tries fail, the host may have stopped the CPU that writes: waits are bounded. */
 #define TRIES_WITHOUT_WAIT 3
 #define WAIT_NS            200000
 #define WAITS_MAX          100

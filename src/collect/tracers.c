@@ -173,7 +173,7 @@ static void descriptor_look(struct tracers *tracers, int process, pid_t pid, con
 	holders_add(holds_perf_program(pid, fd) ? &tracers->watching : &tracers->perf, pid);
 }
 
-/* Who has attached to a process by ptrace; 0: nobody. */
+/* Returns the pid of the process that has attached by ptrace; 0: nobody. */
 static pid_t process_tracer(int process)
 {
 	FILE *status __cleanup(fclosep) = process_file(process, "status");
@@ -258,7 +258,7 @@ static bool ftrace_records_calls(void)
 	return found;
 }
 
-/* Who looks at all system calls, in words; "" for nobody. */
+/* Names the programs that look at all system calls, in words; "" for nobody. */
 static void watching_write(const struct tracers *tracers, char *buf, size_t size)
 {
 	size_t pinned = 0;
@@ -339,7 +339,7 @@ int tracers_measure_slow_path(struct slow_path_cost *ret, struct diag *d)
 		return diag_set(d, DIAG_FAILED, EBUSY, "doctor's own calls are traced by ptrace");
 	}
 
-	/* In turns, so that both see what else happens here, and who comes and goes. */
+	/* The two take turns, so that both see what else happens here, and who comes and goes. */
 	for (int i = 0; i < ROUNDS && !err && !changed; i++) {
 		cost.bare_ns = getppid_ns(cost.bare_ns);
 		changed = slow_path_taken(probe) != cost.traced;

@@ -13,14 +13,14 @@ struct walk_registers {
 	unsigned long long ip, sp, bp, di;
 };
 
-/* What is known of code: how it is kept in a stack, without flags, and how to find its caller. */
+/* Describes code: its frame as kept in a stack, without flags, and how to find its caller. */
 struct walk_code {
 	uint64_t frame;
 	struct unwind_rule rule;
 	bool is_pending; /* the rule is not known yet */
 };
 
-/* Where a walk finds what it needs. */
+/* Supplies a walk with memory and code. */
 struct walk_source {
 	void *closure;
 	/* Eight bytes of the thread's memory; false: they are not there. */

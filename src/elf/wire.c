@@ -20,7 +20,7 @@ _Static_assert(MAX_ADDRESSES * sizeof(struct elf_function) + MAX_NAMES * sizeof(
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Where the next bytes go to or come from; err: of those before. */
+/* The place of the next bytes; err is the first error before them. */
 struct wire {
 	int fd;
 	int err;

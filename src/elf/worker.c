@@ -158,7 +158,7 @@ int elf_worker_start(const struct elf_question *question, struct child *ret)
 		return err ?: output;
 	start.fds[WORKER_FD_QUESTION] = asked;
 	start.fds[WORKER_FD_OUTPUT] = output;
-	/* In the place of stdin is what the proof needs: descriptors that are not there are left out. */
+	/* Stdin becomes what the proof needs: descriptors that are not there are left out. */
 	start.fds[0] = question->proof ? question->proof->fd : -1;
 	err = copy_start(worker_become, &start, start.fds, NR_WORKER_FD, ret);
 	if (err)

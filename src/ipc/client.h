@@ -7,7 +7,7 @@
 /* A daemon understands requests of 8 KiB with their head. */
 #define IPC_URL_BYTES (6 << 10)
 
-/* Where a question goes: built from a path and parameters, both encoded here. */
+/* The target of a request, built from a path and parameters, both encoded here. */
 struct ipc_url {
 	char text[IPC_URL_BYTES + 1];
 	size_t size, nr_parameters;

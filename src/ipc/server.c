@@ -317,7 +317,7 @@ static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answe
 		free(answer->body);
 		return MHD_NO;
 	}
-	/* Where there is no memory for a header it is missing. */
+	/* Without memory for a header, the answer lacks it. */
 	if (answer->content_type)
 		MHD_add_response_header(response, "Content-Type", answer->content_type);
 	MHD_add_response_header(response, "Cache-Control", "no-store");

@@ -59,7 +59,7 @@ struct ipc_server_options {
 	 * towards neither patience nor lifetime.
 	 */
 	unsigned int max_clients; /* connected at once; others wait (1200) */
-	/* With a client that neither sends nor takes a byte (10); a quarter more is possible. */
+	/* Patience with a client that neither sends nor takes a byte (10), up to a quarter more. */
 	unsigned int patience_s;
 	unsigned int lifetime_s; /* of a connection (120) */
 	/*

@@ -280,7 +280,7 @@ static int tcp_parse(const char *text, union tcp_address *ret, struct diag *d)
 				"%s is not of this machine alone: give 127.0.0.1 or [::1], and put "
 				"a proxy before it that asks who comes",
 				text);
-	/* In both families the port is at the same place. */
+	/* Both families have the port in the same place. */
 	ret->in.sin_port = htons((in_port_t)port);
 	return 0;
 }

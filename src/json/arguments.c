@@ -4,7 +4,7 @@
 
 #include "json/json.h"
 
-/* By enum argument_key; part of the contract. */
+/* Names by enum argument_key; they are part of the contract. */
 static const char *const reasons[NR_ARGUMENT_KEY] = {
 	[ARGUMENT_OTHERS] = "no_room", [ARGUMENT_UNKNOWN] = "unreadable", [ARGUMENT_NONE] = "none"
 };

@@ -167,7 +167,7 @@ static void put_group_end(struct value_writer *to)
 	json_put_end(writer->to);
 	if (writer->groups[--writer->depth] == GROUP_OTHERS)
 		json_put_end(writer->to);
-	/* Of a list no value has a key; of a structure put_field() gives the next one its own. */
+	/* Values in a list have no keys; in a structure, put_field() sets the next key. */
 	writer->field = NULL;
 }
 

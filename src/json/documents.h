@@ -21,7 +21,7 @@ int report_json_read(const char *text, size_t size, struct snapshot **ret,
 /* The first limit lines (0: all) of `bpftruss top`. */
 int report_rates_json(const struct rates *rates, size_t limit, FILE *out);
 
-/* What the first shown items of --in-flight are. */
+/* Writes the first items of --in-flight. */
 int report_in_flight_json(const struct in_flight *list, FILE *out);
 
 /* The object of report_json() is in each step: bpftruss-history(8). */

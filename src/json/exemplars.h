@@ -20,5 +20,5 @@ size_t exemplars_choose(const struct exemplars *exemplars, const struct row *con
 void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 			const struct row *const *rows, size_t nr_rows);
 
-/* What is missing from these lists; nothing where none are wanted. */
+/* Writes how many calls are missing from these lists; nothing if no lists are wanted. */
 void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot);

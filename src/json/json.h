@@ -93,7 +93,7 @@ void json_put_document(struct json_writer *to, const char *key);
 /* The object of report_json(). */
 void json_put_snapshot(struct json_writer *to, const char *key, const struct snapshot *snapshot);
 
-/* Where and when something was counted: the members host to elapsed_ns. */
+/* Writes where and when something was counted: the members host to elapsed_ns. */
 void json_put_origin(struct json_writer *to, const struct snapshot *snapshot);
 
 /* Each loss by its name, as an object under "losses". */

@@ -10,7 +10,7 @@ void json_put_threads(struct json_writer *to, const struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->nr_threads; i++) {
 		const struct thread *thread = &snapshot->threads[i];
 
-		/* Of a part of a snapshot, only those of its processes. */
+		/* In a part of a snapshot, only threads of its processes are written. */
 		if (!snapshot_find_process(snapshot, thread->its.pid, thread->its.boot_ns))
 			continue;
 		json_put_object(to, NULL);

@@ -70,7 +70,7 @@ static bool process_name(const struct snapshot *snapshot, const struct process *
 
 /* --- labels ------------------------------------------------------------------------------------- */
 
-/* Where a label stands, or would. */
+/* Returns the index at which a label is, or belongs. */
 static size_t labels_place(const struct labels *labels, const char *label)
 {
 	size_t at = 0, end = labels->count;

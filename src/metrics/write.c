@@ -68,7 +68,7 @@ const struct metrics_bound metrics_bounds[NR_METRICS_BOUND] = {
 	{ 34, "17.179869184" },
 };
 
-/* Where a type stands in a list; NULL: nowhere, or with q=0, which means never. */
+/* Finds a type in a list; NULL: it is not there, or has q=0, which means never. */
 static const char *accept_find(const char *accept, const char *type)
 {
 	const char *found = strcasestr(accept, type), *at = found;

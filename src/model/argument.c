@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the texts of paths and files. */
+/* Keeps the texts of paths and files. */
 #include "model/argument.h"
 
 #include "base/text.h"

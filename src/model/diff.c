@@ -58,7 +58,7 @@ static int diff_find_heirs(struct diff *diff)
 	return 0;
 }
 
-/* Where an earlier row that is there no more is now; NULL: nowhere. */
+/* Finds the row that an earlier one has become part of; NULL: none. */
 static struct row *const *diff_find_heir(const struct diff *diff, const struct row *old)
 {
 	const struct process *process =
@@ -177,7 +177,7 @@ static void diff_threads(const struct diff *diff)
 					 .tid_ns = thread->tid_ns };
 		const struct thread *old = snapshot_find_thread(diff->earlier, &key);
 
-		/* What went back is a loss of the process already. */
+		/* A counter that went back is already counted as a loss of the process. */
 		if (old)
 			process_subtract_counts(&thread->its, &old->its);
 	}

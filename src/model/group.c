@@ -83,7 +83,7 @@ static int compare_split(const struct group_member *a, const struct group_member
 		       ?: compare_u64(a->row->split_value, b->row->split_value);
 }
 
-/* Those that are not known come last. */
+/* Unknown arguments come last. */
 static int compare_argument(const struct group_member *a, const struct group_member *b)
 {
 	if (a->argument && b->argument)
@@ -110,7 +110,7 @@ typedef int member_compare(const struct group_member *a, const struct group_memb
 	{ name, GROUP_OF_SPLIT(split) | (more), GROUP_OF_SPLIT(split), compare_split, \
 	  compare_split }
 
-/* In the order in which rows are sorted. */
+/* The keys of groups, in the order in which rows are sorted. */
 static const struct {
 	const char *name;
 	unsigned int keys; /* what the word asks for */
@@ -169,7 +169,7 @@ static int unknown_key_error(const char *option, const char *key, struct diag *d
 /* The keys that a word asks for; 0: none is called so. */
 static unsigned int keys_of_word(const char *word)
 {
-	/* What other tools call them. */
+	/* The names that other tools have for them. */
 	static const struct {
 		const char *word, *name;
 	} aliases[] = { { "process", "pid" },  { "command", "comm" }, { "name", "comm" },

@@ -13,7 +13,7 @@ enum group_key {
 	GROUP_USER = 1 << 4,
 	GROUP_SYSCALL = 1 << 5, /* ABI and number */
 	GROUP_ABI = 1 << 6,
-	/* What rows may be split by; those of arguments imply GROUP_SYSCALL. */
+	/* Rows may be split by these; those of arguments imply GROUP_SYSCALL. */
 	GROUP_ARG0 = 1 << 7,
 	GROUP_CPU = 1 << 13,
 	GROUP_PATH = 1 << 14,
@@ -38,7 +38,7 @@ const char *group_key_for(unsigned int keys);
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
-/* Of so many rows a group knows which have the slowest calls. */
+/* A group remembers this many rows, those with the slowest calls. */
 #define GROUP_SLOWEST 5
 
 /* Holds one group. In sum's identity only the fields that the keys ask for mean anything. */

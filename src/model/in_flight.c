@@ -31,7 +31,7 @@ int in_flight_add(struct in_flight *list, const struct listed_thread *thread)
 	return 0;
 }
 
-/* Of a call without arguments, that of an argument that is not looked at. */
+/* A thread outside calls, or in one without arguments, has an argument that nobody looks at. */
 static enum argument_kind first_kind(const struct listed_thread *thread)
 {
 	const struct call_arguments *call;
@@ -42,7 +42,7 @@ static enum argument_kind first_kind(const struct listed_thread *thread)
 	return call->count ? call->arguments[0].kind : ARG_UNUSED;
 }
 
-/* What tells two waits in the same call apart: a file, a futex or a child, but no buffer. */
+/* Finds what a call waits for: a file, a futex or a child, but no buffer. */
 static uint64_t wait_object(const struct listed_thread *thread)
 {
 	switch (first_kind(thread)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What threads do at one moment: the answer of --in-flight. Threads of one process that wait for the
- * same are one item, shown by the one that has waited longest.
+ * Says what threads do at one moment: the answer of --in-flight. Threads of one process that wait
+ * for the same thing are one item, represented by the thread that has waited longest.
  */
 #pragma once
 

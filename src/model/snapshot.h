@@ -212,7 +212,7 @@ const struct thread *snapshot_find_thread(const struct snapshot *snapshot, const
 int snapshot_add_thread(struct snapshot *snapshot, const struct thread *thread);
 void snapshot_sort_threads(struct snapshot *snapshot);
 
-/* Where a row is in the list of rows; NULL when absent. */
+/* Finds a row in the list of rows; NULL when absent. */
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);
 
 /* Adds names of users and cgroups that another one has. Returns 0 or -ENOMEM. */

@@ -25,7 +25,7 @@ static const struct group *comparison_group(const struct comparison *item,
 	return item->b.present ? &item->b.group : &item->a.group;
 }
 
-/* What groups are chosen and ordered by. */
+/* The snapshots and keys by which groups are chosen and ordered. */
 struct choice {
 	const struct compare_input *input;
 	const struct table_options *options;
@@ -43,7 +43,7 @@ static bool choice_has(const struct choice *choice, const struct comparison *ite
 	       (!options->successes_only || row_successes(a) || row_successes(b));
 }
 
-/* Those that are shown first; then as --sort has it, by the numbers of b, or of a if that is alone. */
+/* Shown groups come first; then --sort decides, by the numbers of b, or of a without b. */
 static int compare_items(const void *x, const void *y, void *closure)
 {
 	const struct choice *choice = closure;
@@ -467,7 +467,7 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* What is not known is empty. */
+/* Unknown values are empty. */
 static void print_real(double value, FILE *out)
 {
 	fputc(',', out);

@@ -23,7 +23,7 @@ static int compare_failures(const void *x, const void *y)
 	       (a->group > b->group) - (a->group < b->group) ?: a->errors.err - b->errors.err;
 }
 
-/* In the order of the groups, which the user chose. */
+/* Errors are in the order of the groups, which the user chose. */
 static int compare_groups(const void *x, const void *y)
 {
 	const struct failure *a = x, *b = y;
@@ -61,7 +61,7 @@ int failures_make(const struct snapshot *snapshot, const struct table_options *o
 		  struct failures *ret)
 {
 	struct failures failures __cleanup(failures_done) = { .count = 0 };
-	/* What is left out are lines, not groups. */
+	/* Lines are left out here, not groups. */
 	struct table_options groups = { .keys = keys_of(options), .sort = options->sort };
 	size_t kept = 0;
 

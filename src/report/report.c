@@ -77,7 +77,7 @@ bool report_is_whole(const struct report_options *o)
 	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
 }
 
-/* What --exemplars contradicts, or NULL. */
+/* Returns the option that --exemplars contradicts, or NULL. */
 static const char *exemplars_contradiction(const struct report_options *options)
 {
 	const enum report_format format = options->format;

@@ -16,7 +16,7 @@ enum report_format {
 	FORMAT_JSON,
 	FORMAT_CSV,
 	FORMAT_STRACE,
-	/* Of the wide table, also as JSON and CSV. */
+	/* Only for the wide table, also as JSON and CSV. */
 	FORMAT_ERRORS,
 	FORMAT_HIST,
 	/* Pictures and files for other programs. */
@@ -182,7 +182,7 @@ int report_timeline_csv(const struct timeline *timeline, const struct report_opt
 
 struct in_flight;
 
-/* What the threads of a list do, those that were looked up in full; the others are counted. */
+/* Writes what threads do that were looked up in full, and counts the others. */
 int report_in_flight(const struct in_flight *list, FILE *out);
 
 /* --- comparisons -------------------------------------------------------------------------------- */

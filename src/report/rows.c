@@ -4,7 +4,7 @@
 
 #include "syscalls/names.h"
 
-/* What rows are made with; the texts live as long as one row. */
+/* Everything from which rows are made; the texts live as long as one row. */
 struct giver {
 	const struct report_options *options;
 	struct column_list columns;

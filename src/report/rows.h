@@ -59,7 +59,7 @@ struct failure {
 	struct errno_count errors;
 };
 
-/* Those that the options ask for, most errors first, and the rest as a sum. */
+/* The errors that the options ask for, the most frequent first, and the rest as a sum. */
 struct failures {
 	struct table_part part; /* the groups */
 	struct failure *items;  /* owned */

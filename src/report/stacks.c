@@ -31,7 +31,7 @@ struct nameless {
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
 
-/* So many stacks of a row are shown unless the options say how many. */
+/* The number of stacks shown for a row unless the options say how many. */
 #define DEFAULT_STACKS 10
 
 struct section {

@@ -157,7 +157,7 @@ void grid_set_color(struct grid *grid, bool color)
 	grid->has_color = color;
 }
 
-/* Of the 8 colors that all terminals have. */
+/* Colors are among the 8 that all terminals have. */
 static const char *const emphasis_codes[NR_EMPHASIS] = {
 	[EMPHASIS_TITLE] = "1",
 	[EMPHASIS_BAD] = "31",

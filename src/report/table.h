@@ -69,7 +69,7 @@ void column_list_add(struct column_list *list, const struct column *column);
 /* Reads a list such as calls,p99,max for --columns. Returns 0 or -EINVAL with d filled. */
 int columns_parse(const char *list, struct column_list *ret, struct diag *d);
 
-/* What --sort names, the first first. Numbers begin with the largest, keys with the least, or reversed. */
+/* The columns of --sort. Numbers begin with the largest, keys with the least, or reversed. */
 #define SORT_MAX 4
 
 struct sort_list {
@@ -99,7 +99,7 @@ bool column_text(const struct column *column, const struct column_scope *scope,
 bool column_number(const struct column *column, const struct column_scope *scope,
 		   const struct group *group, uint64_t *ret);
 
-/* Which of two groups comes first in a column, as sort_list says. Unknown cells are last, either way. */
+/* Compares two groups in a column, as sort_list says. Unknown cells come last, either way. */
 int column_compare(const struct column *column, bool is_reversed, const struct column_scope *scope,
 		   const struct group *a, const struct group *b);
 
@@ -145,7 +145,7 @@ __attribute__((format(printf, 3, 4))) void grid_set_format(struct grid *grid, si
 /* A number of such a column; NAN is one that is not known. */
 void grid_set_number(struct grid *grid, size_t column, double value);
 
-/* What a cell, or a line, is to say at a glance. */
+/* The style of a cell or line. */
 enum emphasis {
 	EMPHASIS_NONE,
 	EMPHASIS_TITLE,

@@ -11,7 +11,7 @@ static const struct {
 	const char *name;
 	int rank;
 } defaults[] = {
-	/* What a total consists of goes last. */
+	/* The parts of a total come last. */
 	{ "calls", 1 }, { "errors", 6 }, { "total", 2 },  { "cpu", 3 },  { "runq", 4 },
 	{ "sleep", 5 }, { "min", 11 },   { "avg", 8 },    { "p50", 10 }, { "p90", 12 },
 	{ "p99", 9 },   { "max", 7 },    { "bytes", 13 },

@@ -78,7 +78,7 @@ struct name_processes {
 
 /* --- its mappings, in the copy ---------------------------------------------------------------- */
 
-/* In a user namespace of a user's own, names are what he has made of them. */
+/* In a user namespace of his own, a user can give files any name. */
 static int mappings_read(const struct name_process *process, struct mappings *ret)
 {
 	const struct code_source *source = &process->processes->source;

@@ -14,7 +14,7 @@
 /* A stack has the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
-/* So many stacks wait for a JIT; those beyond stay without its names. */
+/* The number of stacks that may wait for the names of a JIT; those beyond stay without. */
 #define MAX_ANONYMOUS 1024
 
 /* A daemon is asked as often as others please. */

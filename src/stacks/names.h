@@ -46,8 +46,8 @@ bool names_are_done(const struct names *names);
 int names_patience_ms(const struct names *names);
 
 /*
- * After errands were run: brings the table up to date, a part of it, if there is much to do. Returns 0 or
- * -ENOMEM.
+ * Brings the table up to date after errands have run; only a part of it if there is much to do.
+ * Returns 0 or -ENOMEM.
  */
 int names_run(struct names *names);
 

@@ -158,7 +158,7 @@ static const size_t number_offsets[] = {
 	"kind, call, calls, errors, interrupted, untimed, denied, no_return, result_sum, " \
 	"wall_ns, off_ns, runq_ns, max_ns, min_ns, histogram, errnos"
 
-/* Where columns stand in these. */
+/* Columns of these statements. */
 enum cell_column {
 	COLUMN_KIND,
 	COLUMN_CALL,

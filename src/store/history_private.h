@@ -43,7 +43,7 @@ uint64_t place_baseline_bytes(const struct history *history);
 /* Whether it is on a file system where nothing changes, and without a log to be read. */
 bool place_is_frozen(const struct history *history);
 
-/* When the file was written last, CLOCK_REALTIME. */
+/* Returns when the file was written last, CLOCK_REALTIME. */
 int64_t place_changed_ns(const struct history *history);
 
 /*

@@ -15,7 +15,7 @@
 /* Steps are numbered from 0; these are outside. */
 #define STEP_NONE SIZE_MAX
 
-/* Where an interval ended. */
+/* The end of an interval. */
 struct end {
 	int64_t run; /* 0: there is none */
 	int64_t mono_ns, real_ns;
@@ -274,7 +274,7 @@ static int visit_all(struct span *span)
 			err = count_rows(span);
 	}
 	err = err ?: count_rows(span);
-	/* Before a tail they are a hole like any other. */
+	/* Before a tail, they are a gap like any other. */
 	if (err || span->question->tail)
 		return err;
 	return gap_add(span, unwritten->start_ns, unwritten->end_ns, GAP_NOT_WRITTEN);

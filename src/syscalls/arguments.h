@@ -41,7 +41,7 @@ enum argument_kind {
 	NR_ARGUMENT_KIND,
 };
 
-/* Where the number of elements (of bytes, for a buffer) stands that an address points at. */
+/* Where to find the number of elements (of bytes, for a buffer) behind an address. */
 enum length_kind {
 	LENGTH_ONE,      /* one element */
 	LENGTH_ARGUMENT, /* in the argument `length` */

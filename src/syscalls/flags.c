@@ -4,7 +4,7 @@
 
 #include "flags.inc"
 
-/* What a number without a name may take, with the "|" before it. */
+/* The longest number without a name, with the "|" before it. */
 #define REST_MAX 20
 
 const struct flag_set *flag_set_find(const char *name)

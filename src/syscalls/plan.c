@@ -16,7 +16,7 @@ enum structure_trait {
 	ALWAYS_READ = 1 << 1, /* also without -v */
 };
 
-/* What user space and the kernel exchange. */
+/* A structure that user space and the kernel exchange. */
 struct structure {
 	const char *name;
 	uint16_t sizes[NR_SYSCALL_ABI]; /* of x86_64, i386, x32, arm64, arm; 0: that ABI has none */
@@ -53,7 +53,7 @@ static bool is_environment(const struct argument *argument)
 	return argument->kind == ARG_STRINGS && !strcmp(argument->name, "envp");
 }
 
-/* What is wanted first has the largest number; 0: nothing is read. */
+/* Kinds with larger numbers are read first; 0: nothing is read. */
 static const uint8_t importances[NR_ARGUMENT_KIND] = {
 	[ARG_PATH] = 6,  [ARG_STRING] = 5, [ARG_STRINGS] = 4, [ARG_BUFFER] = 3,
 	[ARG_IOVEC] = 3, [ARG_MSGHDR] = 3, [ARG_STRUCT] = 2,  [ARG_SIGSET] = 1,
@@ -92,7 +92,7 @@ static void fetch_elements(const struct argument *argument, size_t unit, size_t 
 
 /* --- by kind of argument ------------------------------------------------------------------------ */
 
-/* What a fetch is filled in for. */
+/* Describes the argument for which a fetch is filled in. */
 struct wish {
 	enum syscall_abi abi;
 	const struct argument *argument;

@@ -13,7 +13,7 @@
 #define SEPARATORS BLANKS ","
 #define TERM_MAX   128
 
-/* Whoever may ask a daemon must not keep it busy: patterns of a list, and what makes them expensive. */
+/* Clients must not keep the daemon busy: these limit the patterns of a list, and their cost. */
 #define MAX_PATTERNS 32
 #define EXPENSIVE    "{}\\"
 
@@ -61,7 +61,7 @@ static bool family_has(const char *words, const char *call)
 	return false;
 }
 
-/* Of a term that goes by the name of a call. */
+/* Only for a term that goes by the name of a call. */
 static bool term_has_name(const struct set_term *term, const char *name)
 {
 	switch (term->kind) {

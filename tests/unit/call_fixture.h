@@ -92,7 +92,7 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 		record_add(made, &given->pieces[i]);
 }
 
-/* What this one is was found out late. */
+/* The name of this descriptor was found out late. */
 #define LATE_FD 7
 
 static inline struct fd_text fixture_fd_name(void *context, const struct call_record *record,

@@ -10,7 +10,7 @@
 #include "calls/descriptors.h"
 #include "syscalls/names.h"
 
-/* What /proc says in these tests. */
+/* An answer of /proc in these tests. */
 struct link {
 	uint32_t pid;
 	int fd;
@@ -178,7 +178,7 @@ static inline void assert_made(struct proc *proc, int fd, const char *text)
 	assert_named(proc, 1, fd, DESCRIPTOR_MADE, text, 0);
 }
 
-/* As /proc had it. */
+/* Checks a name that comes from /proc. */
 static inline void assert_late(struct proc *proc, int fd, const char *text)
 {
 	assert_named(proc, 1, fd, DESCRIPTOR_USED, text, DESCRIPTOR_LATE);

@@ -78,7 +78,7 @@ static inline void addresses_done(struct elf_addresses *addresses)
 	free(addresses->addresses);
 }
 
-/* So many addresses, one after the other. */
+/* Adds this many addresses, one after the other. */
 static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
 {
 	struct elf_addresses addresses = { calloc(nr + 1, sizeof(uint64_t)), nr };
@@ -120,7 +120,7 @@ static inline const char *name_at(const struct elf_functions *functions, uint64_
 	return function ? elf_function_name(functions, function, 0) : NULL;
 }
 
-/* Where a function begins, as an address in its file. */
+/* Returns the address of a function in its file. */
 static inline uint64_t function_start(const struct elf_functions *functions, const char *name)
 {
 	for (size_t i = 0; i < functions->nr; i++) {

@@ -284,7 +284,7 @@ static inline void append_must(struct history *history, const struct snapshot *i
 	must(history_append(history, interval, &d));
 }
 
-/* So much time of a host, of which nothing more is to be known. */
+/* Adds an interval in which a host did nothing in particular. */
 static inline void append_some(struct history *history, struct host *host, int64_t ns,
 			       unsigned int nr_rows)
 {

@@ -196,7 +196,7 @@ static inline void server_step(struct ipc_fixture *fixture, int fd, int wait_ms)
 		ipc_server_run(fixture->server);
 }
 
-/* Until the handler was called so many times. */
+/* Waits until the handler was called so many times. */
 static inline void server_wait(struct ipc_fixture *fixture, unsigned int asked)
 {
 	while (fixture->asked < asked)

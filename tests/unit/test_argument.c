@@ -55,7 +55,7 @@ TEST(test_texts_are_numbered_in_their_order)
 
 TEST(test_folders)
 {
-	/* As dirname(1) has them, but "" for ".". */
+	/* The folders that dirname(1) prints, but "" for ".". */
 	static const char *const list[][2] = {
 		{ "/srv/www/.htaccess", "/srv/www" },
 		{ "/x", "/" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the arguments of calls are, the names of flags, and what is read of a call's memory. What is
- * expected stands here as the kernel has it, written down apart from the table.
+ * Tests the arguments of calls, the names of flags, and what is read of a call's memory. The
+ * expectations follow the kernel and are written apart from the table.
  */
 #include "test.h"
 

@@ -42,7 +42,7 @@ static size_t count_damaged(const char *baselines)
 	return damaged;
 }
 
-/* Where the file of that name is, until the next one is asked for. */
+/* Returns the path of the file of that name, valid until the next call. */
 static const char *path_of(const char *baselines, const char *file)
 {
 	static char path[400];

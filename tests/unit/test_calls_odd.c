@@ -110,7 +110,7 @@ TEST(test_unreadable)
 		  { NONE_AT(1) },
 		  "openat(AT_FDCWD, NULL, O_RDONLY) Err#14 EFAULT",
 		  "openat(AT_FDCWD, NULL, O_RDONLY) = -1 EFAULT (Bad address)" },
-		/* What was read at the end takes the place of what could not be read before. */
+		/* Memory read at the end replaces memory that could not be read before. */
 		{ "openat",
 		  { CWD, 0x7f3a10, 0 },
 		  3,
@@ -171,7 +171,7 @@ TEST(test_started_before)
 
 /* --- records that lie --------------------------------------------------------------------------- */
 
-/* In memory of its own size, so that the sanitizer sees every step beyond. */
+/* The copy is as large as the record, so that the sanitizer sees every access beyond it. */
 static void cut_check(struct call_decoder *decoder, const struct record_made *made, size_t size)
 {
 	void *copy __cleanup(freep) = malloc(size);

@@ -126,7 +126,7 @@ TEST(test_sockets)
 	      { "listen", { 5, 128 }, 0, { { 0 } }, "listen(5, 128) = 0", NULL });
 }
 
-/* What strace writes of these, too. */
+/* The lines as strace writes them. */
 TEST(test_orders_and_ends)
 {
 	CHECK({ "openat",

@@ -234,7 +234,7 @@ TEST(test_summer_time)
 	zone_set(BERLIN);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		assert_int_equal(parse_at(times[i].text, NOW), times[i].number);
-	/* In Dublin winter is the exception, an hour behind at the same moments. */
+	/* In Dublin, winter time is the exception, an hour behind at the same moments. */
 	zone_set(DUBLIN);
 	assert_int_equal(parse_at("2026-03-29 00:59", NOW), 1774745940);
 	assert_int_equal(parse_at("2026-03-29 01:30", NOW), 1774747800);

@@ -60,7 +60,7 @@ TEST(test_refused)
 		assert_int_equal(d.kind, DIAG_USAGE);
 		assert_memory_equal(d.text, "--columns: no column \"", 22);
 	}
-	/* What other tools call them. */
+	/* The names that other tools have for them. */
 	assert_int_equal(columns_parse("call,time,seconds,mean", &list, NULL), 0);
 	assert_ptr_equal(list.columns[2], column_named("cpu"));
 	assert_int_equal(column_find("--sort", "speed", &column, &d), -EINVAL);

@@ -21,7 +21,7 @@ PROC_TEST(test_open_and_close)
 	assert_asked(proc, 0);
 }
 
-/* What /proc said is certain for calls that began since, until something changes it. */
+/* An answer of /proc is certain for calls that began since, until something changes it. */
 PROC_TEST(test_what_proc_said_becomes_certain)
 {
 	LINKS(proc, { 1, 3, "/srv/log" });
@@ -82,7 +82,7 @@ PROC_TEST(test_paths)
 	assert_named(proc, 1, 8, DESCRIPTOR_MADE, "/tmp/x", DESCRIPTOR_LATE);
 }
 
-/* What was not read, or only after the call, is not taken for certain. */
+/* Memory that was not read, or only after the call, proves nothing. */
 PROC_TEST(test_pieces)
 {
 	LINKS(proc, { 1, 3, "/proc" });
@@ -140,7 +140,7 @@ PROC_TEST(test_working_directory)
 	call_openat(proc, 1, AT_FDCWD, "c", O_RDONLY, 5);
 	assert_made(proc, 5, "/srv/www/b/c");
 	assert_asked(proc, 0);
-	/* Where ".." leads a symbolic link decides. */
+	/* A symbolic link decides where ".." leads. */
 	chdir = call_of(proc, 1, "chdir", 0);
 	add_piece(&chdir, 0, "..", 2);
 	follow(proc, &chdir);
@@ -254,7 +254,7 @@ PROC_TEST(test_asked_once)
 	assert_asked(proc, 5);
 }
 
-/* What a call has closed or replaced, or was not open, /proc would tell of another file. */
+/* /proc would name another file for a descriptor that was closed, replaced or not open. */
 PROC_TEST(test_not_asked_too_late)
 {
 	LINKS(proc, { 1, 3, "/wrong" }, { 1, 4, "/right" });
@@ -270,7 +270,7 @@ PROC_TEST(test_not_asked_too_late)
 	assert_asked(proc, 1);
 }
 
-/* After calls that nobody saw, what is known is looked up again; what is still so stays as it was. */
+/* After unseen calls, names are looked up again; those that are still right stay certain. */
 PROC_TEST(test_unseen_calls)
 {
 	LINKS(proc, { 1, 3, "/a" }, { 1, 4, "/other" }, { 1, 5, "socket:[9]" }, { 1, 6, NULL });
@@ -387,7 +387,7 @@ PROC_TEST(test_exec)
 	/* Whether that was closed was not known. */
 	assert_late(proc, 0, "/dev/null");
 	assert_asked(proc, 5);
-	/* That another one was is, even when nobody can be asked any more. */
+	/* The other descriptor was closed for certain, even if nobody can be asked any more. */
 	call_openat(proc, 2, AT_FDCWD, "/a", O_RDONLY | O_CLOEXEC, 3);
 	call(proc, 2, "execve", 0, 0, 0, 0);
 	call(proc, 2, "brk", 0, 0, 0, 0);
@@ -418,7 +418,7 @@ PROC_TEST(test_pid_used_again)
 	call.record.number = 8;
 	follow(proc, &call);
 	assert_used(proc, 3, "/a");
-	/* Of another thread of it. */
+	/* A call of another thread of the process. */
 	call.record.tid = 5;
 	call.record.number = 1;
 	follow(proc, &call);
@@ -456,7 +456,7 @@ PROC_TEST(test_million_descriptors)
 	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
 }
 
-/* That nothing is known of a descriptor takes room, too. */
+/* Descriptors of which nothing is known take room, too. */
 PROC_TEST(test_many_unknown)
 {
 	call_openat(proc, 2, AT_FDCWD, "/other", O_RDONLY, 3);
@@ -467,7 +467,7 @@ PROC_TEST(test_many_unknown)
 	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
 }
 
-/* Those that were quiet longest are forgotten. */
+/* The processes that were quiet longest are forgotten. */
 PROC_TEST(test_many_processes)
 {
 	char path[1000];

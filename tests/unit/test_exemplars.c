@@ -6,7 +6,7 @@
 #include "calls/exemplars.h"
 #include "report/report.h"
 
-/* What /proc would say. */
+/* The answers of /proc. */
 struct proc {
 	const char *link;
 	uint64_t inode;
@@ -110,9 +110,9 @@ KEPT_TEST(test_slowest_are_kept_in_order, 3, EXEMPLARS_BYTES)
 	assert_times(given, 1, "write", UINT64_MAX, 0, 99);
 	assert_times(given, 2, "read", UINT64_MAX, 0, 98);
 	assert_times(given, 2, "write", UINT64_MAX, 0);
-	/* What ended after a row was read is not of that row. */
+	/* A call that ended after a row was read does not belong to that row. */
 	assert_times(given, 1, "read", 65, 0, 60, 50);
-	/* Of processes that are added up it is the one that took exactly as long. */
+	/* For processes that are added up, it is the call that took exactly as long. */
 	assert_times(given, 0, "read", 98, 0, 98);
 	assert_times(given, 0, "read", 97, 0);
 	assert_int_equal(exemplars_count(given->exemplars).forgotten, 0);
@@ -164,7 +164,7 @@ KEPT_TEST(test_another_file_has_no_name, 1, EXEMPLARS_BYTES)
 	add(given, 1, "close", 10, 0);
 	assert_line(given, "close", "close(3)");
 	assert_int_equal(given->proc.asked, 0);
-	/* Who is not kept is not asked about. */
+	/* Nobody asks for the descriptors of calls that are not kept. */
 	add(given, 1, "read", 9, 77);
 	assert_int_equal(given->proc.asked, 0);
 }
@@ -186,7 +186,7 @@ KEPT_TEST(test_ever_slower_calls_take_no_more_memory, 2, EXEMPLARS_BYTES)
 
 #define SMALL (256UL << 10)
 
-/* Of very many processes the slowest stay, and it is counted who does not. */
+/* Among very many processes the slowest calls stay, and the others are counted. */
 KEPT_TEST(test_memory_is_bounded, 1, SMALL)
 {
 	uint64_t found = 0;

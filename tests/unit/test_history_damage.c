@@ -10,7 +10,7 @@
 
 #define NR_INTERVALS 45
 
-/* When the file of a sample was written last. */
+/* The time at which the file of a sample was written last. */
 #define WRITTEN (NEW_YEAR + 20 * MINUTE)
 
 /* The calls of a minute each, and the bytes of a file that has them. */

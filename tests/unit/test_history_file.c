@@ -470,7 +470,7 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	must_be(path, &log);
 }
 
-/* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */
+/* If the file cannot be renamed, its log stays: without it, another file would be read. */
 PLACE_TEST(test_the_log_of_a_file_that_stays)
 {
 	__cleanup(history_closep) struct history *history = open_default(place);

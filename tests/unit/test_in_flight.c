@@ -145,7 +145,7 @@ static void take_hostile(struct in_flight *list)
 	list->real_ns = 1769904000 * (int64_t)SEC;
 }
 
-/* So many frames that the outermost are only counted. */
+/* Enough frames that the outermost ones are only counted. */
 #define MANY_FRAMES 33
 
 static void take_stack(struct in_flight *list, struct flight *flight)

@@ -4,7 +4,7 @@
 
 #include "calls/order.h"
 
-/* What was handed on. */
+/* The records that were handed on. */
 struct shown {
 	struct call_record record;
 	struct order_gap gap;
@@ -98,7 +98,7 @@ TAKER_TEST(test_gaps, ORDER_DEFAULT)
 	add(given, 1, 4, 10);
 	add(given, 1, 5, 20);
 	add(given, 1, 9, 30);
-	/* Of the five between, two were left out; then all of three. */
+	/* Two of the five calls between were left out, then all of three. */
 	add_left_out(given, 1, 15, 40, 2);
 	add_left_out(given, 1, 19, 50, 5);
 	/* The first of another thread stands behind two that were left out. */
@@ -168,7 +168,7 @@ TAKER_TEST(test_same_time, ORDER_DEFAULT)
 		assert_shown(given, i, 1, i + 1, 0);
 }
 
-/* What was told to be missing is not shown behind what came after it. */
+/* A call that was reported missing is not shown behind later ones. */
 TAKER_TEST(test_late, ORDER_DEFAULT)
 {
 	add(given, 1, 1, 10);

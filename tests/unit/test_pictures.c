@@ -73,7 +73,7 @@ BUILDER_TEST(test_many_rows)
 	assert_non_null(strstr(text, "; 30 others not shown."));
 }
 
-/* Of each group its total, as a mark and in digits, and over which time. */
+/* Each group has its total, as a mark and in digits, and the time that it covers. */
 TEST(test_total)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -256,7 +256,7 @@ STACKS_TEST(test_narrow, scenario_stacks_many())
 		assert_true(wide.boxes[i].weight >= wide.boxes[0].weight / 50);
 }
 
-/* So many towers beside each other, of so many frames, the first ones with more calls. */
+/* Makes towers side by side, of so many frames, the first ones with more calls. */
 static struct stacked towers_make(size_t count, size_t nr_frames)
 {
 	__cleanup(freep) struct stack_frame *frames = calloc(nr_frames, sizeof(*frames));
@@ -298,7 +298,7 @@ STACKS_TEST(test_deep, towers_make(1, 1000))
 	assert_null(strstr(text, "not drawn"));
 }
 
-/* What is left out is counted; the picture stays small, and its boxes are the widest. */
+/* Boxes that are left out are counted; the picture stays small, and shows the widest boxes. */
 static void left_out_check(struct stacked stacked, size_t all, const char *note)
 {
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
@@ -315,7 +315,7 @@ static void left_out_check(struct stacked stacked, size_t all, const char *note)
 
 TEST(test_left_out)
 {
-	/* Of 2,990 calls a tower has one, .4 pixels; ten have more. */
+	/* Most towers have one of 2,990 calls, .4 pixels; ten have more. */
 	left_out_check(towers_make(2000, 20), 2 + 2000 * 21,
 		       "41790 frames narrower than a pixel are not drawn");
 	/* Each could be drawn, but all together are too many. */

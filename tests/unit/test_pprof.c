@@ -72,7 +72,7 @@ static void profile_done(struct profile *profile)
 }
 
 /*
- * What the fields of a message are, in the order of their numbers. A capital letter is a message of
+ * The kinds of a message's fields, in the order of their numbers. A capital letter is a message of
  * that kind and a small one the id of such; "m" may be 0, for none. "i" is the id of this message,
  * "v" values, "s" the index of a string, "t" a string, "x" an address and "n" any other number.
  */

@@ -60,7 +60,7 @@ TEST(test_a_copy_brings_what_it_was_sent_for)
 	assert_no_children();
 }
 
-/* At our limit the kernel leaves out descriptors: the answer is none. */
+/* At our limit the kernel leaves out descriptors, and the answer is refused. */
 TEST(test_an_answer_without_room_for_its_descriptors)
 {
 	struct rlimit before, few;
@@ -530,7 +530,7 @@ ERRAND_TEST(test_as_many_children_as_there_can_be)
 		kill(pids[i], SIGKILL);
 }
 
-/* Where no child can be started, one errand at a time tries it, and each has its turn later. */
+/* If no child can be started, one errand at a time tries, and each has its turn later. */
 ERRAND_TEST(test_no_child_can_be_started)
 {
 	struct wait waits[12];

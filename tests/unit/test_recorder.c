@@ -69,7 +69,7 @@ RECORDER_TEST(test_marks, 1 << 20)
 	assert_true(recorder_next(*given, &position, &entry));
 	check_record(entry.record, 2, 0);
 	assert_false(recorder_next(*given, &position, &entry));
-	/* What comes later is found from there on. */
+	/* Later entries are found from there on. */
 	assert_int_equal(recorder_add(*given, make(&made, 3, 1)), 0);
 	assert_true(recorder_next(*given, &position, &entry));
 	check_record(entry.record, 3, 1);

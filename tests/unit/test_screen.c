@@ -117,7 +117,7 @@ static bool press(struct top *top, const char *keys)
 	return quit;
 }
 
-/* After these keys members of the frame have these values. */
+/* Checks members of the frame after these keys. */
 #define pressed(top, keys, ...)               \
 	do {                                  \
 		press(top, keys);             \

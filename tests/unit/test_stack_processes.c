@@ -73,7 +73,7 @@ SERVICE_TEST(test_jit, 0, NULL)
 	munmap(code, 8192);
 }
 
-/* What a JIT says after a reading, the next one has. */
+/* The next reading has the names that a JIT adds after this one. */
 SERVICE_TEST(test_jit_that_speaks_later, 0, NULL)
 {
 	const struct process_id self = own_id();

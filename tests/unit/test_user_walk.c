@@ -118,7 +118,7 @@ TEST(test_a_signal_frame_that_returns_to_itself)
 	stack = walk(&fake, 0);
 	assert_int_equal(stack.end, STACK_TRUNCATED);
 	assert_int_equal(stack.nr_frames, MAX_FRAMES);
-	/* What a signal has interrupted is there, and not a byte before. */
+	/* The frame of interrupted code is at the instruction itself, not a byte before. */
 	assert_int_equal(stack.frames[1], (FILE_WORD | 0x101) + FRAME_INTERRUPTED);
 }
 
@@ -176,14 +176,14 @@ TEST(test_why_a_stack_ends)
 	struct fake fake = { .rule = { .cfa = CFA_RSP, .cfa_offset = 1 } };
 	struct stack_event stack;
 
-	/* Where no code is. */
+	/* The return address lies where no code is mapped. */
 	fake.words[0] = 0x12345678;
 	assert_int_equal(walk(&fake, 0).end, STACK_NO_RULE);
 	fake.words[0] = UINT64_MAX;
 	stack = walk(&fake, 0);
 	assert_int_equal(stack.end, STACK_NO_RULE);
 	assert_int_equal(stack.nr_frames, 1);
-	/* What a stub returns to is a guess. */
+	/* A stub's caller is a guess. */
 	fake.rule.cfa = CFA_STUB;
 	assert_int_equal(walk(&fake, 0).end, STACK_COMPLETE);
 	fake.rule = (struct unwind_rule){ .cfa = CFA_RSP, .cfa_offset = STACK_WORDS + 2 };

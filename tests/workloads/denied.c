@@ -29,7 +29,7 @@ static void on_trap(int signal)
 static void call_denied(int times, int nr, long a, long result)
 {
 	for (int i = 0; i < times; i++) {
-		/* After a trapped call the register of its result may have anything: no error. */
+		/* The register of a trapped call's result may hold anything: this is no error. */
 		raw_call(nr, a);
 		table_add(nr, result, END_DENIED);
 	}
