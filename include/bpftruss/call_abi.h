@@ -71,8 +71,8 @@ enum piece_flag {
 };
 
 /*
- * Stands before its bytes; the next piece begins at a multiple of 8. Of two pieces of the same part of an
- * argument the later one counts. A part that has no piece was not read.
+ * The header of a piece, before its bytes; the next piece begins at a multiple of 8. If a part of
+ * an argument has two pieces, the later one counts. A part without a piece was not read.
  */
 struct call_piece {
 	__u8 argument;

@@ -51,7 +51,7 @@ static inline uint64_t call_argument(const struct call *call, size_t i)
 	return i < CALL_ARGUMENTS ? call->record->arguments[i] : 0;
 }
 
-/* Bytes of an address and of what goes with addresses. */
+/* The size of an address, and of a long. */
 static inline size_t layout_pointer(enum layout layout)
 {
 	return layout == LAYOUT_64 ? 8 : 4;

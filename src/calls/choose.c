@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says what an argument is by what stands in the others. */
+/* Says what an argument is where that depends on the others. */
 #include "calls/choose.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static const struct argument *choose_open(const struct call *call, size_t *at,
 	return as_in_table(call, i);
 }
 
-/* Offsets of files in memory are those of pages, which people know in hexadecimal. */
+/* Offsets of mappings are multiples of pages, so they are in hexadecimal. */
 static const struct argument *choose_mmap(const struct call *call, size_t *at,
 					  struct argument *scratch)
 {
@@ -62,7 +62,7 @@ static const struct argument *choose_mremap(const struct call *call, size_t *at,
 	return *at == 4 && !has_address ? NULL : as_in_table(call, *at);
 }
 
-/* Lengths that are bits of an ABI. */
+/* This length is part of an ABI, and known in hexadecimal. */
 static const struct argument *choose_rseq(const struct call *call, size_t *at,
 					  struct argument *scratch)
 {
@@ -280,7 +280,7 @@ static const struct argument *choose_socket(const struct call *call, size_t *at,
 
 /* --- clone -------------------------------------------------------------------------------------- */
 
-/* strace tells the stack first, and addresses only where a flag asks for them; it names them all. */
+/* strace puts the stack first, and addresses only if a flag asks for them; it names all of them. */
 static const struct {
 	const char *name;   /* of strace */
 	const char *manual; /* as the table has it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks through the arguments of a call, each kind of which has a function that says what it is. */
+/* Walks through the arguments of a call; each kind of argument has a function. */
 #include "calls/decode.h"
 
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Says what the arguments of a call are: walks through a record by the table of arguments and tells each
- * value to a writer. A record may hold anything; what of it cannot be made sense of is an address or a
+ * Decodes calls: walks through a record by the table of arguments and passes each value to a
+ * writer. A record may hold anything; a value that makes no sense is written as an address or a
  * number.
  */
 #pragma once
@@ -22,7 +22,7 @@ struct decode_options {
 	const struct syscall_set *verbose; /* calls whose structures are shown whole; NULL: none */
 };
 
-/* Knows each call that it has seen once. For one thread at a time. */
+/* Caches each call that it has seen. It serves one thread at a time. */
 struct call_decoder;
 
 /* Borrows what the options point to. Returns 0 or -ENOMEM. */
@@ -34,7 +34,7 @@ static inline void call_decoder_freep(struct call_decoder **decoder)
 	call_decoder_free(*decoder);
 }
 
-/* The record must be one of call_record_read(). */
+/* A record must have at least the size that it says. */
 void call_decode(struct call_decoder *decoder, const struct call_record *record,
 		 struct value_writer *to);
 
@@ -64,6 +64,6 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
 		    struct value_writer *to);
 
-/* The n-th buffer that a call has moved, as far as it was read; false: there is none. */
+/* Finds the n-th buffer that a call has moved, as far as it was read; false: there is none. */
 bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
 		      struct call_memory *ret);

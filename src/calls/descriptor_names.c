@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers what a descriptor is. What a call did is staged until the next one comes, so that both what it used
- * and what it made can be named while its line is written.
+ * Names descriptors. The changes of a call are staged until the next one comes, so that both the
+ * descriptors that it used and those that it made can be named while its line is written.
  */
 #include "base/clock.h"
 #include "base/text.h"
 #include "calls/descriptors_private.h"
 
-/* Longer links are none of ours: /proc cuts them to a page. */
+/* No link is longer: /proc cuts them to a page. */
 #define MAX_LINK 4096
 
 int descriptors_new(const struct descriptor_source *source, struct descriptors **ret)
@@ -89,8 +89,8 @@ static bool name_is_link(const struct fd_name *name, const char *link, size_t le
 }
 
 /*
- * Asks /proc for a descriptor of which this name and these flags are known, and returns what it is called by
- * now. The name is taken over.
+ * Asks /proc for a descriptor whose name and flags were known, takes the name over, and returns the
+ * present one.
  */
 static struct fd_name *name_ask(struct descriptors *d, struct fd_process *process, int fd,
 				struct fd_name *known, uint32_t *flags)
@@ -150,7 +150,7 @@ static struct fd_entry *entry_ask(struct descriptors *d, struct fd_process *proc
 	return entry;
 }
 
-/* What /proc said before a call began, and no call has changed since, is certain. */
+/* /proc's answer from before the call is certain if no call has changed the descriptor since. */
 static void entry_confirm(const struct descriptors *d, struct fd_entry *entry)
 {
 	if (entry->asked_ns && d->begin_ns > entry->asked_ns)
@@ -275,7 +275,7 @@ static void range_settle(struct descriptors *d, struct fd_process *process)
 	}
 }
 
-/* A program that was executed has what was not to be closed. */
+/* An executed program keeps the descriptors without FD_CLOEXEC. */
 static void exec_settle(struct descriptors *d, struct fd_process *process)
 {
 	uint32_t next;
@@ -294,7 +294,7 @@ static void exec_settle(struct descriptors *d, struct fd_process *process)
 	}
 }
 
-/* More descriptors are not copied for a child: it asks for the others. */
+/* At most this many descriptors are copied for a child; it asks for the others. */
 #define MAX_COPIES 256
 
 static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
@@ -307,7 +307,7 @@ static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
 	return process->pids == PIDS_OURS;
 }
 
-/* A child begins with copies, unless its own calls have come first, as after vfork(). */
+/* A child begins with copies, unless its own calls came first, as after vfork(). */
 static void child_settle(struct descriptors *d, struct fd_process *parent)
 {
 	struct fd_process *child;
@@ -334,7 +334,7 @@ static void child_settle(struct descriptors *d, struct fd_process *parent)
 	}
 }
 
-/* Does what the last call did. */
+/* Applies the staged changes of the last call. */
 static void staged_settle(struct descriptors *d)
 {
 	struct staged *staged = &d->staged;
@@ -367,7 +367,7 @@ static void staged_settle(struct descriptors *d)
 	staged_clear(d);
 }
 
-/* Finds a record's process: another one than before, if the numbers of its first thread begin again. */
+/* Finds a record's process. If the numbers of its first thread begin again, it is another one. */
 static struct fd_process *process_of(struct descriptors *d, const struct call_record *record)
 {
 	struct fd_process *process = fd_process_use(&d->table, record->pid);

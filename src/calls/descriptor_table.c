@@ -79,7 +79,7 @@ void fd_name_drop(struct fd_table *table, struct fd_name *name)
 	free(name);
 }
 
-/* Forgets a process that is not this one, or what this one has had longest. False: there is nothing. */
+/* Forgets another process, or else the oldest entry of this one. False: there is nothing. */
 static bool table_make_room(struct fd_table *table, struct fd_process *process)
 {
 	struct fd_process *other = &table->processes[table->oldest];
@@ -235,7 +235,7 @@ static struct fd_entry *entry_take(struct fd_table *table, struct fd_process *pr
 	return entry;
 }
 
-/* Puts a new entry where it is found. */
+/* Links a new entry into its bucket and its process. */
 static void entry_link(struct fd_table *table, struct fd_process *process, struct fd_entry *entry)
 {
 	uint32_t index = (uint32_t)(entry - table->entries);

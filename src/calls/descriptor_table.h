@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps names of descriptors by process and number; private to descriptors.h. Invariant: memory is bounded,
- * and nobody takes more than half of it from others: who needs room has it from its own oldest
- * names, or from the process that was quiet longest.
+ * Keeps names of descriptors by process and number; private to descriptors.h. Invariant: memory is
+ * bounded, and no process takes more than half of it from others: it makes room by forgetting its
+ * own oldest names, or the process that was quiet longest.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ struct fd_table {
 	uint64_t evicted; /* entries */
 };
 
-/* 0 or -ENOMEM; a table that was not begun may be ended. */
+/* Returns 0 or -ENOMEM; fd_table_done() accepts a table of zeros. */
 int fd_table_init(struct fd_table *table);
 void fd_table_done(struct fd_table *table);
 
@@ -79,7 +79,7 @@ size_t fd_table_bytes(const struct fd_table *table);
 /* NULL: nothing is known of it. */
 struct fd_process *fd_process_find(const struct fd_table *table, uint32_t pid);
 
-/* The same, but it is made then, and it is the last one to be forgotten. */
+/* The same, but makes it if need be, and marks it as used last. */
 struct fd_process *fd_process_use(struct fd_table *table, uint32_t pid);
 
 void fd_process_drop(struct fd_table *table, struct fd_process *process);

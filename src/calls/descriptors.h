@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knows what each descriptor of each process is: learns it from the calls that make, change and close
- * descriptors, and asks /proc once for what was open before. Invariants: a name is what the descriptor was when
- * its call used it, as far as every call before was seen, and is marked where that is not certain;
- * DESCRIPTORS_BYTES are never exceeded, whatever programs open. What changes descriptors without a call of
- * the process, as io_uring does, is not seen.
+ * Knows what each descriptor of each process refers to: learns it from the calls that make, change
+ * and close descriptors, and asks /proc once for those that were open before. Invariants: a name is
+ * what the descriptor was when its call used it, as far as every call before was seen, and is
+ * marked if that is not certain; memory never exceeds DESCRIPTORS_BYTES, whatever programs open.
+ * Changes that are no calls of the process, as with io_uring, are not seen.
  */
 #pragma once
 
@@ -82,10 +82,10 @@ void descriptors_follow(struct descriptors *d, const struct call_record *record,
 bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
 		      struct descriptor_name *ret);
 
-/* Asks what a process has from the one that made it, before its first call; an exec leaves that open. */
+/* Looks up a descriptor that a process has inherited, before its first call. */
 void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd);
 
-/* How many names were forgotten for want of room. */
+/* Returns how many names were forgotten for lack of room. */
 uint64_t descriptors_evicted(const struct descriptors *d);
 
 /* How often /proc was asked. */

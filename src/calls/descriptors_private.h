@@ -13,7 +13,7 @@
 /* More than any call number, x32 included. */
 #define LESSON_NUMBERS 640
 
-/* A descriptor that the last call has made, or has made something else of. */
+/* A descriptor that the last call has made or changed. */
 struct change {
 	int fd;
 	struct fd_name *name; /* owned; NULL: it is to be asked for */
@@ -45,7 +45,7 @@ struct descriptors {
 	uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]; /* one more than its index; 0: none */
 };
 
-/* Finds which calls there is something to learn from. */
+/* Finds the calls that change descriptors. */
 void lessons_find(uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]);
 
 /* Stages what a record's call has done. */

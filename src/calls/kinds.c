@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says what an argument is: each kind has a function. */
+/* Writes arguments: each kind has a function. */
 #include "calls/kinds.h"
 
 #include "base/text.h"
@@ -171,7 +171,7 @@ static void put_enum(const struct call *call, const struct argument *argument, s
 static void put_mode(const struct call *call, const struct argument *argument, size_t i)
 {
 	(void)argument;
-	/* mknod() alone says what kind of file. */
+	/* Only mknod() has the type of the file in its mode. */
 	set_put_mode(call->to, (uint16_t)call_argument(call, i), true);
 }
 

@@ -4,5 +4,5 @@
 
 #include "calls/call.h"
 
-/* Tells the writer what argument i of this call is. */
+/* Passes the value of argument i to the writer. */
 void call_put_value(const struct call *call, const struct argument *argument, size_t i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knows what calls do to sockets. The name of one is its protocol and its ends, as far as calls have told
- * them: an end that they have not is "*".
+ * Knows how calls change sockets. The name of a socket is its protocol and its ends; an end that no
+ * call has told is "*".
  */
 #include <linux/net.h>
 #include <netinet/in.h>
@@ -45,7 +45,7 @@ static const struct {
 /* The other bits are flags. */
 #define SOCKET_TYPE_MASK 15
 
-/* NULL: only /proc may know. */
+/* Returns NULL if only /proc may know. */
 static const char *protocol_find(const struct call_record *record)
 {
 	int domain = (int)record->arguments[0], protocol = (int)record->arguments[2];
@@ -176,7 +176,7 @@ void learn_connect(const struct lesson *lesson)
 		learn_peer(lesson);
 }
 
-/* It has the protocol and the address of the one that listens; its peer the kernel has written. */
+/* It has the protocol and address of the listening socket; the kernel has written its peer. */
 void learn_accept(const struct lesson *lesson)
 {
 	const struct fd_entry *entry =
@@ -198,7 +198,7 @@ void learn_accept(const struct lesson *lesson)
 		stage_socket_text(lesson, fd_result(lesson), &socket, flags);
 }
 
-/* All of these in one, of i386: its arguments are in memory. */
+/* On i386, one call does all of these; its arguments are in memory. */
 void learn_socketcall(const struct lesson *lesson)
 {
 	uint32_t request = (uint32_t)lesson->record->arguments[0];

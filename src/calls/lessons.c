@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Knows what calls do to descriptors, and has the table of those that matter; sockets have a file of their own. */
+/* Knows how calls change descriptors, and has the table of these calls. */
 #include "calls/lessons.h"
 
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static void stage_range(const struct lesson *lesson, bool closes, uint32_t first
 
 /* --- paths -------------------------------------------------------------------------------------- */
 
-/* Adds the parts of a path, but those that say nothing. Returns the length, 0: it is too long. */
+/* Adds the parts of a path without "." and empty ones. Returns the length; 0: it is too long. */
 static size_t path_append(char buf[MAX_NAME + 1], size_t length, const char *path, size_t size)
 {
 	const char *end = path + strnlen(path, size);
@@ -96,13 +96,13 @@ static size_t path_append(char buf[MAX_NAME + 1], size_t length, const char *pat
 	return length;
 }
 
-/* Whether it leads up again, which behind a symbolic link is elsewhere. */
+/* Whether a path has "..", which leads elsewhere after a symbolic link. */
 static bool path_climbs(const char *path, size_t length)
 {
 	return strstr(path, "/../") || (length >= 3 && !strcmp(path + length - 3, "/.."));
 }
 
-/* Makes the path that a call was given absolute; 0: that cannot be known. Adds to the flags. */
+/* Makes the path that a call was given absolute. Returns its length, 0 if unknown; adds flags. */
 static size_t path_build(const struct lesson *lesson, char buf[MAX_NAME + 1], uint32_t *flags)
 {
 	const struct taught *taught = lesson->taught;
@@ -112,7 +112,7 @@ static size_t path_build(const struct lesson *lesson, char buf[MAX_NAME + 1], ui
 
 	if (!memory_find(lesson->record, (unsigned int)taught->path, &path) || !path.size)
 		return 0;
-	/* Another thread may have changed it by then. */
+	/* Another thread may have changed it in the meantime. */
 	*flags |= path.flags & PIECE_AT_EXIT ? ENTRY_LATE : 0;
 	if (*path.bytes != '/') {
 		folder =
@@ -205,7 +205,7 @@ static void learn_dup(const struct lesson *lesson)
 	stage_range(lesson, true, (uint32_t)fd_result(lesson), (uint32_t)fd_result(lesson));
 }
 
-/* Changes the flag of a descriptor, of which no more need be known. */
+/* Changes the flag of a descriptor that is known. */
 static void learn_exec_flag(const struct lesson *lesson, bool closes)
 {
 	struct fd_entry *entry = entry_known(lesson->d, lesson->process, fd_argument(lesson, 0));
@@ -235,7 +235,7 @@ static void learn_ioctl(const struct lesson *lesson)
 		learn_exec_flag(lesson, request == FIOCLEX);
 }
 
-/* Whatever error is found, the number is free; unless it was before. */
+/* Even if close() fails, the number is free, unless it was free before. */
 static void learn_close(const struct lesson *lesson)
 {
 	const struct call_record *record = lesson->record;
@@ -286,7 +286,7 @@ static void learn_memfd(const struct lesson *lesson)
 	stage_text(lesson, fd_result(lesson), text, (size_t)length, exec_flag_of(lesson));
 }
 
-/* The number of a pipe only /proc knows. */
+/* Only /proc knows the number of a pipe. */
 static void learn_pipe(const struct lesson *lesson)
 {
 	int fds[2];

@@ -8,7 +8,7 @@
 
 #include "calls/descriptors_private.h"
 
-/* One call: what of it matters here, and what it is about. */
+/* One call, and the parts of it that matter here. */
 struct lesson {
 	struct descriptors *d;
 	struct fd_process *process;
@@ -70,7 +70,7 @@ bool memory_find(const struct call_record *record, unsigned int argument, struct
 /* The two descriptors that pipe() and socketpair() write. */
 bool pair_find(const struct lesson *lesson, unsigned int argument, int fds[2]);
 
-/* Whatever was known of a descriptor is not valid any more. */
+/* Forgets what was known of a descriptor. */
 void stage_unknown(const struct lesson *lesson, int fd);
 
 /* --- of lesson_sockets.c --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text that is put together piece by piece, a line of calls above all. Its memory stays with it, so that
- * the next line costs no allocation. Without memory the rest is left out and `failed` is set.
+ * Builds text piece by piece, above all the lines of calls. It keeps its memory, so that the next
+ * line costs no allocation. Without memory, the rest is left out and `failed` is set.
  */
 #pragma once
 

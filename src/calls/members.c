@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has the members of structures in the order in which they lie in memory, by the names of the manual
- * pages. Where they stand follows from their types.
+ * Lists the members of structures in their order in memory, with the names of the manual pages.
+ * Their offsets follow from their types.
  */
 #include "calls/members.h"
 
@@ -309,7 +309,7 @@ static const struct structure structures[] = {
 	STRUCTURE("sembuf", sembuf),
 };
 
-/* It was made anew for each kind of machine. */
+/* Its layout differs between architectures. */
 static const struct structure stats[NR_SYSCALL_ABI] = {
 	[ABI_X86_64] = STRUCTURE("stat", stat_x86_64), [ABI_X32] = STRUCTURE("stat", stat_x86_64),
 	[ABI_ARM64] = STRUCTURE("stat", stat_arm64),   [ABI_I386] = STRUCTURE("stat", stat_32),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records lie in chunks, which are reused once all records in them are handed on; what is sorted is an
- * array of items that point to them. Items come as runs that are sorted already, one a ring, and are merged.
+ * Records lie in chunks, which are reused once all records in them are handed on. An array of items
+ * that point to records is sorted: it consists of sorted runs, one per ring, which are merged.
  */
 #include "calls/order.h"
 
@@ -16,7 +16,7 @@ struct last_call {
 	uint64_t end_ns;
 };
 
-/* A thread has its place in one set; the one that was quiet longest makes room. */
+/* A thread belongs to one set, in which the thread that was quiet longest makes room. */
 #define SET_WAYS 8
 #define NR_SET   4096
 
@@ -27,7 +27,7 @@ struct thread_set {
 
 /* --- records ------------------------------------------------------------------------------------ */
 
-/* Begins at a multiple of its size, so that a record leads to it. */
+/* Chunks are aligned to their size, so that a record's address leads to its chunk. */
 struct chunk {
 	struct chunk *next; /* of those that are free */
 	size_t used;
@@ -55,7 +55,7 @@ struct order {
 };
 
 #define MIN_CHUNKS 4
-/* Longer ones are not made: see struct open_call. */
+/* No record is longer: see struct open_call. */
 #define MAX_RECORD 16384
 
 int order_new(size_t limit_bytes, order_take *take, void *context, struct order **ret)
@@ -259,7 +259,7 @@ static enum place gap_find(const struct last_call *last, const struct call_recor
 	if (record->end_ns < last->end_ns ||
 	    (record->end_ns == last->end_ns && record->number <= last->number))
 		return PLACE_LATE;
-	/* Another thread has the record of one that has ended: its calls begin at 1 again. */
+	/* The record belongs to a new thread, whose calls begin at 1 again. */
 	if (!is_same_thread(last, record) || record->number <= last->number ||
 	    record->left_out < last->left_out)
 		last = &first;
@@ -272,7 +272,7 @@ static enum place gap_find(const struct last_call *last, const struct call_recor
 	return ret->missing || ret->is_unknown ? PLACE_BEHIND_GAP : PLACE_NEXT;
 }
 
-/* Hands a record on, unless it is behind a gap and such records are to wait. False: it waits. */
+/* Hands a record on, unless it is after a gap and such records must wait. False: it waits. */
 static bool record_take(struct order *order, struct call_record *record, bool gaps_wait)
 {
 	bool is_unknown;
@@ -326,8 +326,8 @@ void order_release(struct order *order, uint64_t horizon_ns)
 }
 
 /*
- * Makes room, with as little disorder as does. What a thread did on another CPU may not have been read yet,
- * so that calls behind a gap wait as long as others do.
+ * Makes room with as little disorder as possible. Calls of a thread on another CPU may not have
+ * been read yet, so calls after a gap wait until all others have gone.
  */
 static void order_release_early(struct order *order)
 {

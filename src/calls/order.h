@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the records of several rings, one a CPU, into one order, and finds out which are missing.
- * Invariants: the records of a thread are handed on in the order of their numbers; for each of them the
- * calls that are missing before it are known, or are said not to be; memory is bounded.
+ * Puts the records of several rings, one per CPU, into one order, and finds out which are missing.
+ * Invariants: the records of a thread are handed on in the order of their numbers; for each of them
+ * the number of calls missing before it is known, or is marked as unknown; memory is bounded.
  */
 #pragma once
 
@@ -34,8 +34,8 @@ struct order_counts {
 struct order;
 
 /*
- * Keeps at most about so many bytes of records, of which a few chunks of ORDER_CHUNK are the least. Beyond
- * that, records are handed on early. 0 or -ENOMEM.
+ * Keeps at most about limit_bytes of records, but at least a few chunks of ORDER_CHUNK. Beyond
+ * that, records are handed on early. Returns 0 or -ENOMEM.
  */
 #define ORDER_CHUNK   (1UL << 20)
 #define ORDER_DEFAULT (64 * ORDER_CHUNK)
@@ -50,8 +50,8 @@ CLEANUP_OF(order, order_free)
 int order_add(struct order *order, const struct call_record *record);
 
 /*
- * Hands on all records that ended at this time or before, in the order of their ends. Every ring must have
- * been read beyond it: of a record that comes after a later one of its thread only the gap is shown.
+ * Hands on all records that ended by this time, in the order of their ends. Every ring must have
+ * been read beyond it: a record that comes after a later one of its thread only shows as a gap.
  */
 void order_release(struct order *order, uint64_t horizon_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Goes through the pieces of a record, none of which is trusted. */
+/* Walks through the pieces of a record and trusts none of them. */
 #include "calls/pieces.h"
 
 /* Pieces begin at its multiples. */
@@ -21,7 +21,7 @@ void call_pieces_read(const struct call_record *record, struct call_pieces *ret)
 		if (size > left)
 			return;
 		ret->list[ret->count++] = piece;
-		/* Nothing need stand behind the bytes of the last one. */
+		/* The last piece need not be padded. */
 		size = (size + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
 		size = size < left ? size : left;
 		at += size;

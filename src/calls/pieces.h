@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds what was read of a call's memory in its record. Nobody vouches for a record: whatever it says of
- * its own size is checked, and what is wrong ends it early.
+ * Finds the memory of a call in its record. Sizes within a record are not trusted: one that is
+ * wrong ends the record early.
  */
 #pragma once
 

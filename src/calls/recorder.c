@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Positions only grow; what stands at one is in the memory at its remainder. Each entry begins with its size:
- * that of a record, or of a mark, or 0 where the rest of the memory was too short for a record.
+ * Positions only grow; modulo the size of the buffer they are offsets in it. Each entry begins with
+ * its size: that of a record, or of a mark, or 0 if the rest of the buffer was too short for a
+ * record.
  */
 #include "calls/recorder.h"
 
@@ -84,7 +85,7 @@ static void oldest_drop(struct recorder *recorder)
 	recorder->tail += entry_room(record->size);
 }
 
-/* Room for an entry, at the expense of the oldest ones. */
+/* Makes room for an entry by dropping the oldest ones. */
 static void *entry_new(struct recorder *recorder, uint32_t size)
 {
 	size_t room = entry_room(size), rest = rest_at(recorder, recorder->head);

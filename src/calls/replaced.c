@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps a sorted list of descriptors; one that is none stands for all of its process. */
+/* Keeps a sorted list of descriptors; ALL_OF_PROCESS stands for all of a process. */
 #include "calls/replaced.h"
 
 #include "base/text.h"

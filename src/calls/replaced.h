@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knows which descriptors were closed or replaced by a number of calls: what /proc says of these afterwards is
- * not what earlier calls used. Invariant: a descriptor that it does not name was changed by none of the calls
- * that it was told of.
+ * Knows which descriptors a number of calls have closed or replaced: /proc no longer says what
+ * earlier calls used. Invariant: none of the calls that it was told of changed a descriptor that is
+ * not in it.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ CLEANUP_OF(replaced, replaced_free)
 /* Takes a call, in any order. */
 void replaced_note(struct replaced *replaced, const struct call_record *record);
 
-/* Once all were noted. */
+/* Call it once all calls were noted. */
 void replaced_settle(struct replaced *replaced);
 
 /* Whether a descriptor, or DESCRIPTOR_CWD, may have been another one before. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says what a result is, and of a few calls what it means. */
+/* Writes results, and for a few calls what they mean. */
 #include "calls/result.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static bool put_fcntl(struct call_decoder *decoder, const struct call_record *re
 	}
 }
 
-/* strace says here which descriptors are ready. */
+/* strace lists the ready descriptors here. */
 static bool put_poll(struct call_decoder *decoder, const struct call_record *record,
 		     enum call_style style, struct line *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Spells values of sets, and what is as good as one. */
+/* Writes values of sets, and numbers that work like one. */
 #include "calls/sets.h"
 
 #include <signal.h>
@@ -51,7 +51,7 @@ const struct flag_set *own_set_find(enum own_set set)
 
 /* --- flags -------------------------------------------------------------------------------------- */
 
-/* Cut at a whole name, since what follows tells what is left. */
+/* The text is cut at a whole name, since the rest follows as a number. */
 static bool text_add(struct set_text *text, const char *word)
 {
 	size_t length = strlen(word);
@@ -73,7 +73,7 @@ static void text_add_number(struct set_text *text, const char *format, uint64_t 
 	text_add(text, number);
 }
 
-/* O_DSYNC is no news where O_SYNC is set. */
+/* Whether a name is part of another one that applies: O_SYNC includes O_DSYNC. */
 static bool is_part(const struct flag_set *set, const struct flag_name *name, uint64_t value)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -183,7 +183,7 @@ void set_put_device(struct value_writer *to, uint64_t device)
 
 /* --- signals ------------------------------------------------------------------------------------ */
 
-/* The first that is not taken by a purpose, as the kernel counts them. */
+/* The first real-time signal, as the kernel counts. */
 #define FIRST_REALTIME 32
 #define NR_SIGNALS     64
 

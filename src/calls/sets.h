@@ -5,7 +5,7 @@
 #include "calls/line.h"
 #include "calls/value_writer.h"
 
-/* Holds any text that is made here; what does not fit is hexadecimal. */
+/* Holds any text that is made here; flags that do not fit are hexadecimal. */
 #define SET_TEXT_MAX 1024
 
 struct set_text {

@@ -27,7 +27,7 @@ put_form(struct value_writer *to, const char *field, uint64_t value, const char 
 	to->ops->symbol(to, text, (size_t)length, value);
 }
 
-/* Numbers that people know are plain in JSON. */
+/* JSON has plain numbers. */
 static void put_port(struct value_writer *to, const char *field, uint16_t port)
 {
 	if (to->style == STYLE_STRACE) {

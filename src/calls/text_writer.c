@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The operations of a writer that makes text. */
+/* Writes values as text. */
 #include "calls/text_writer.h"
 
 static struct text_writer *writer_of(struct value_writer *to)

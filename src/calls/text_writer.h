@@ -11,7 +11,7 @@
 #include "calls/line.h"
 #include "calls/value_writer.h"
 
-/* Groups within groups; what is deeper is written without separators. */
+/* The depth of nested groups; deeper ones are written without separators. */
 #define TEXT_DEPTH 8
 
 struct text_writer {

@@ -96,7 +96,7 @@ void truss_put_call(struct call_decoder *decoder, const struct call_record *reco
 		line_put_word(out, COLOUR_NAME);
 		line_put(out, name, length);
 		line_put_word(out, COLOUR_END);
-		/* They take no room on a screen. */
+		/* Escape sequences take no room on a screen. */
 		start += strlen(COLOUR_NAME COLOUR_END);
 	} else {
 		line_put(out, name, length);

@@ -15,7 +15,7 @@ enum call_style {
 	STYLE_JSON,
 };
 
-/* Why an address is printed and not what stands there. */
+/* Why an address is printed and not the data there. */
 enum address_state {
 	ADDRESS_PLAIN,  /* nobody wanted to know */
 	ADDRESS_ABSENT, /* it was not in memory */
@@ -29,7 +29,7 @@ enum group_kind {
 	GROUP_OTHERS, /* a set of all but them */
 };
 
-/* Sets that no argument has itself, but what is in memory, or what depends on another argument. */
+/* Sets of values in memory, or of arguments whose meaning depends on another one. */
 enum own_set {
 	OWN_NONE,
 	OWN_POLL,
@@ -69,7 +69,7 @@ struct value_writer {
 };
 
 struct value_writer_ops {
-	/* was_read_late: what the program passed, but as it was when the call had ended. */
+	/* was_read_late: the program passed the value, but it was read when the call had ended. */
 	void (*argument)(struct value_writer *to, const struct argument *argument,
 			 bool was_read_late);
 	void (*argument_end)(struct value_writer *to);

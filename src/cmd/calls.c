@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs `bpftruss` without -c: prints each call that ends, as truss does, without stopping anybody. What it
- * does not show it says: where calls of a thread are missing, and at the end how many in all.
+ * Runs `bpftruss` without -c: prints each call that ends, as truss does, without stopping any
+ * process. It says where calls of a thread are missing, and at the end how many in all.
  */
 #include "base/clock.h"
 #include "cmd/call_printer.h"
@@ -11,7 +11,7 @@
 /* The time between two looks at the rings: they must not fill up, and nobody should wait. */
 #define LOOK_NS (5 * NS_PER_MS)
 
-/* Every so often it looks who sleeps. */
+/* The time between two looks for calls that sleep. */
 #define SLEEPERS_NS (NS_PER_SEC / 4)
 
 /* How long calls wait for the names of their stacks. */
@@ -63,7 +63,7 @@ static bool names_have_come(struct view *view, uint64_t now_ns)
 	return true;
 }
 
-/* Takes what has ended so far, and then the stacks of it, which came before. */
+/* Takes the calls that have ended so far, and then their stacks, which were sent before them. */
 static int calls_take(struct view *view, uint64_t horizon_ns, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
@@ -80,7 +80,7 @@ static int calls_take(struct view *view, uint64_t horizon_ns, bool is_last, stru
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s", strerror(-err)) : 0;
 }
 
-/* Takes what has ended so far, and does no more unless that is asked for. */
+/* Takes the calls that have ended so far, and prints the recording if that is due. */
 static int look_and_record(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
@@ -104,7 +104,7 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 	return recording_answer(view->recording, d);
 }
 
-/* Takes what has ended so far, and shows it. */
+/* Takes and shows the calls that have ended so far. */
 static int look(struct view *view, bool is_last, struct diag *d)
 {
 	struct collector *collector = view->session.collector;
@@ -153,7 +153,7 @@ static int view_run(struct view *view, struct diag *d)
 	return err ?: look(view, true, d);
 }
 
-/* Says what was shown of what was counted; -C also prints the table. */
+/* Compares the calls shown with those counted; -C also prints the table. */
 static int view_conclude(struct view *view, const struct options *o, struct diag *d)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
@@ -207,7 +207,7 @@ static int calls_run(const struct options *o, struct diag *d)
 		return STATUS_OK;
 	if (view.session.impatient)
 		return 128 + view.session.impatient;
-	/* Detached first: the command may go on for long. */
+	/* This detaches first, since the command may run for long. */
 	collector_free(steal_ptr(&view.session.collector));
 	return session_wait_command(&view.session);
 }

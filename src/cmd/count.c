@@ -262,7 +262,7 @@ static int count_run(const struct options *o, struct diag *d)
 		return STATUS_OK;
 	if (run.session.impatient)
 		return 128 + run.session.impatient;
-	/* Detached first: the command may go on for long. */
+	/* This detaches first, since the command may run for long. */
 	collector_free(steal_ptr(&run.session.collector));
 	return session_wait_command(&run.session);
 }

@@ -10,7 +10,7 @@ struct truss_bpf;
 /* Call it before the object is loaded. */
 void arguments_configure(struct truss_bpf *skel, const struct collector_options *options);
 
-/* Once it is loaded, and before it is attached. 0 or -errno. */
+/* Call it when the object is loaded and not yet attached. Returns 0 or -errno. */
 int arguments_new(const struct truss_bpf *skel, struct arguments **ret);
 
 void arguments_free(struct arguments *arguments);

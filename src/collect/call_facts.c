@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what the arguments of a call stand for: files and their locks, texts, timeouts, children. */
+/* Looks up what arguments of a call refer to: files, locks, texts, timeouts, children. */
 #include "collect/call_facts.h"
 
 #include <fcntl.h>
@@ -85,7 +85,7 @@ static void add_span(struct flight *flight, const char *key, const char *before,
 	flight_add_fact(flight, key, format("%s%s", before, text));
 }
 
-/* How long it is to the end of a wait; a time namespace has clocks of its own. */
+/* Returns how long a wait still lasts; a time namespace has clocks of its own. */
 static void add_moment(struct flight *flight, int process, int clock, int64_t end_ns)
 {
 	struct stat ours, theirs;
@@ -114,7 +114,7 @@ static void add_timeout(struct flight *flight, int process, const char *type, ui
 	struct {
 		int64_t seconds, parts;
 	} span;
-	/* The programs of other ABIs have other structures. */
+	/* Programs of other ABIs have other structures. */
 	bool known = flight->thread.abi == ABI_X86_64 || flight->thread.abi == ABI_ARM64;
 	int clock = timeout_clock(&flight->thread);
 	int64_t ns;
@@ -195,7 +195,7 @@ static void want_other_end(struct flight *flight, int process, const char *fd_pa
 	    fstatat(process, fd_path, &how, AT_SYMLINK_NOFOLLOW))
 		return;
 	how.st_mode &= S_IRUSR | S_IWUSR;
-	/* Open both ways, it is its own other end. */
+	/* A pipe that is open both ways is its own other end. */
 	if (how.st_mode == (S_IRUSR | S_IWUSR))
 		return;
 	*end = (struct wanted_end){ .flight = flight,
@@ -276,7 +276,7 @@ static void add_address(struct flight *flight, uint64_t address, uint64_t size)
 		flight_add_fact(flight, "to", socket_address_text(bytes, got));
 }
 
-/* Whether it is how long a call waits, or until when; other calls take times as well. */
+/* Whether the argument limits how long a call waits; other calls take times as well. */
 static bool is_timeout(const struct listed_thread *thread, const struct argument *argument)
 {
 	return argument->kind == ARG_STRUCT && !argument->is_written &&
@@ -303,7 +303,7 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 	const struct listed_thread *thread = &flight->thread;
 	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
 
-	/* A kernel that shows no arguments has no stack pointer, either. */
+	/* A kernel that shows no arguments shows no stack pointer, either. */
 	for (size_t i = 0; i < call->count && thread->sp; i++) {
 		const struct argument *argument = &call->arguments[i];
 		uint64_t value = thread->arguments[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out what a call waits for, each file of it from another source; private to in_flight.c. */
+/* Finds out what a call waits for; each file here asks another source. Private to in_flight.c. */
 #pragma once
 
 #include "base/process.h"

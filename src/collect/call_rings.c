@@ -10,7 +10,7 @@
 #include "syscalls/names.h"
 #include "truss.skel.h"
 
-/* All rings together take about so much. */
+/* The memory of all rings together. */
 #define RINGS_BYTES ((size_t)64 << 20)
 
 struct call_ring {
@@ -89,7 +89,7 @@ int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *opt
 	return err;
 }
 
-/* Stops, too, once there is a record beyond the horizon: a busy CPU would never be done. */
+/* Also stops at a record beyond the horizon, or a busy CPU would keep it here forever. */
 static int ring_take(void *closure, void *data, size_t size)
 {
 	const struct call_ring *ring = closure;

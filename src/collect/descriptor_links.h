@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads from /proc what a descriptor is, in the form of a struct descriptor_source. What is read is true of the
- * moment of reading, and of whoever has the pid then.
+ * Reads from /proc what a descriptor is, for a struct descriptor_source. The answer holds for the
+ * moment of reading, and for the process that has the pid then.
  */
 #pragma once
 

@@ -20,7 +20,7 @@
 #define COMPARED_HEADER 4096
 #define MAX_COMPARED    COMPARED_HEADER
 
-/* One that does not answer is not waited for any longer. */
+/* The longest waits for a file and for its table. */
 #define OPEN_NS  (2 * NS_PER_SEC)
 #define TABLE_NS (8 * NS_PER_SEC)
 
@@ -136,7 +136,7 @@ static bool code_is_of_file(const struct flight_place *place, int fd)
 				 from - mapping->start + mapping->offset);
 }
 
-/* The header, and mostly the build id and some names, if they are mapped. */
+/* Compares the header, if it is mapped: with it the build id and some names. */
 static bool header_is_of_file(int process, const struct flight_place *place, int fd)
 {
 	FILE *maps __cleanup(fclosep) = process_file(process, "maps");
@@ -218,7 +218,7 @@ static int file_open(struct flight_code *code, struct flight_file *file,
 	return err;
 }
 
-/* Files of two processes may have the same number and be two: so each is opened, but parsed only once. */
+/* Processes may have different files of one inode: each opens its own; one file is parsed once. */
 static bool file_is_shared(const struct flight_code *code, struct flight_file *file)
 {
 	for (uint32_t i = 0; i < code->count; i++) {

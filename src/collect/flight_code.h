@@ -7,7 +7,7 @@
 
 #include "stacks/code_source.h"
 
-/* Nobody has more files at work in the threads that are shown. */
+/* Threads that are shown never run code of more files. */
 #define MAX_FLIGHT_FILES 1024
 
 struct flight_code;
@@ -28,12 +28,12 @@ struct flight_place {
 /* The number of a file; FILE_NONE: there is no room for more, or no memory. */
 uint32_t flight_code_find(struct flight_code *code, const struct flight_place *place);
 
-/* Whether all is known of a file that can be. */
+/* Whether nothing more can be found out about a file. */
 bool flight_code_is_known(const struct flight_code *code, uint32_t number);
 
 /*
- * Opens a file and has its table made, by children, until some moment at most. A file that is not the
- * one that is mapped, by its identity or by the code that is there, stays without table and names.
+ * Opens a file and has its table made, by children, until some moment at most. If identity or code
+ * show that it is not the mapped file, it stays without table and names.
  */
 void flight_code_learn(struct flight_code *code, uint32_t number, const struct flight_place *place,
 		       uint64_t until_ns);

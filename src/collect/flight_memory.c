@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs copies of this process that read the memory of others. Invariant: what is kept of a thread is of a time
- * in which it slept, from when it was listed until all was read.
+ * Runs copies of this process that read the memory of others. Invariant: memory of a thread is kept
+ * only if the thread slept from when it was listed until all was read.
  */
 #include "collect/flight_memory.h"
 
@@ -43,7 +43,7 @@ void process_memory_free(struct process_memory *memory)
 		munmap(memory, memory->bytes);
 }
 
-/* Whether it was asked for that already, and there is nothing. */
+/* Whether that was asked for already and is not there. */
 static bool window_covers(const struct memory_window *window, uint64_t address)
 {
 	return address >= window->start &&
@@ -91,7 +91,7 @@ static int mappings_read(int process, struct process_memory *memory)
 	return maps ? 0 : -ESRCH;
 }
 
-/* Page by page, as a part of it may not be there: what is behind that is left out. */
+/* Reads page by page, up to the first page that is not there. */
 static void window_take(const struct process_memory *process, struct thread_memory *thread,
 			struct memory_window *window)
 {
@@ -170,7 +170,7 @@ static bool memory_is_wanted(const struct process_memory *memory)
 	for (size_t i = 0; i < memory->nr_threads; i++) {
 		const struct thread_memory *thread = &memory->threads[i];
 
-		/* They are taken in their order. */
+		/* Windows are taken in their order. */
 		is_wanted |=
 			thread->nr_windows && !thread->windows[thread->nr_windows - 1].is_taken;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies what a walk up the stacks of a process needs: its mappings of code, and parts of the memory of some
- * of its threads. A copy of this process does it, as whoever asks for that may have to wait for a lock of
- * the process, or for a disk.
+ * Copies what a walk up the stacks of a process needs: its mappings of code, and parts of the
+ * memory of some of its threads. A copy of this process does it, since it may have to wait for a
+ * lock of the other process, or for a disk.
  */
 #pragma once
 
@@ -57,8 +57,8 @@ void process_memory_free(struct process_memory *memory);
 bool thread_memory_want(struct thread_memory *memory, uint64_t address);
 
 /*
- * Takes all that is wanted of some processes, and is not taken yet: it is there then, or never will be. The
- * memory of a process of which that took too long, or that is gone, is freed: NULL stands in its place.
+ * Takes everything that is wanted from some processes and was not taken yet: then it is there, or
+ * never will be. If a process is gone or took too long, its memory is freed and replaced by NULL.
  */
 void process_memory_take(struct process_memory **processes, size_t nr);
 

@@ -17,7 +17,7 @@
 #include "collect/user_walk.h"
 #include "stacks/names.h"
 
-/* Tables and names have so long each. */
+/* The time for tables, and that for names. */
 #define LEARN_NS (10 * NS_PER_SEC)
 #define NAMES_NS (10 * NS_PER_SEC)
 
@@ -93,7 +93,7 @@ static struct thread_memory *thread_memory(const struct flight_stacks *stacks,
 	return memory ? &memory->threads[thread->place] : NULL;
 }
 
-/* Makes the memory of a process, with a place for each of its threads, from which nothing is wanted. */
+/* Makes the memory of a process, with a place for each of its threads. */
 static int memory_make(struct flight_stacks *stacks, size_t process)
 {
 	struct process_memory *memory;
@@ -132,7 +132,7 @@ static int memories_take(struct flight_stacks *stacks)
 	if (err)
 		return err;
 	process_memory_take(stacks->memories, stacks->nr_processes);
-	/* Where memory does not come, mappings may. */
+	/* If its memory cannot be read, its mappings may be. */
 	for (size_t i = 0; i < stacks->nr_processes && !err; i++) {
 		if (!stacks->memories[i])
 			err = memory_make(stacks, i);
@@ -154,7 +154,7 @@ static void flight_find_code(struct flight *flight, const struct process_memory 
 		flight->module = strdup(memory->names + found->name);
 }
 
-/* Notes the first threads that are in a call, as far as there is room. */
+/* Chooses the first threads that are in a call, as far as there is room. */
 static void threads_choose(struct flight_stacks *stacks, struct in_flight *list, size_t top)
 {
 	for (size_t i = 0; i < list->count && i < top; i++) {
@@ -276,7 +276,7 @@ static bool thread_is_still(const struct flight_stacks *stacks, const struct fli
 	return memory && memory->is_still && !thread->flight->gone && !thread->flight->moved;
 }
 
-/* One walk of each thread whose stack is not known yet. False: there is none any more. */
+/* Walks each stack that is not known yet once. False: all are known. */
 static bool threads_walk(struct flight_stacks *stacks, uint64_t until_ns)
 {
 	bool lacks_memory = false, is_over = true;

@@ -18,7 +18,7 @@ void flight_stacks_free(struct flight_stacks *stacks);
 CLEANUP_OF(flight_stacks, flight_stacks_free)
 
 /*
- * Walks up the stacks that were taken, and names what is found; what is not found within some seconds is left
- * out. 0 or -ENOMEM.
+ * Walks up the stacks that were taken, and names their frames; names that take longer than some
+ * seconds are left out. 0 or -ENOMEM.
  */
 int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list);

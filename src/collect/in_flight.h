@@ -12,7 +12,7 @@
 int collector_list_calls(const struct collector *collector, struct in_flight *ret, struct diag *d);
 
 /*
- * Looks up what the first of them wait for, without stopping them. What cannot be read is left out; a
- * thread that has gone on is marked.
+ * Looks up what the first threads wait for, without stopping them. Facts that cannot be read are
+ * left out; a thread that has gone on is marked.
  */
 void in_flight_look(struct in_flight *list, size_t top);

@@ -4,7 +4,7 @@
 
 #include "syscalls/names.h"
 
-/* Each value that anybody has leaves less room, so no is for good. */
+/* Each value that is kept leaves less room, so a "no" is final. */
 static bool value_is_kept(struct odd_list *list, const struct odd_value *value)
 {
 	size_t own = 0;

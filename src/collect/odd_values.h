@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers and errnos without a name that rows may have. A program can call any number, and a
- * filter can answer with any errno: only the first ones that a user has are kept, and both yes and no are
- * for good, so that no row of a later reading lacks what an earlier one had. No user has more than are
- * left.
+ * Keeps the numbers and errnos without a name that rows may have. A program can call any number,
+ * and a filter can answer with any errno: only the first ones of a user are kept, and a decision is
+ * final, so that no row of a later reading lacks what an earlier one had. No user gets more than
+ * are left.
  */
 #pragma once
 

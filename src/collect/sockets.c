@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the addresses of a socket by its inode. Those of the internet are read from /proc/PID/net, which is
- * that of the process's network namespace. A unix socket and its peer the kernel is asked for, in
- * that namespace: names in /proc/net/unix may hold line ends.
+ * Finds the addresses of a socket by its inode. /proc/PID/net has internet sockets of the process's
+ * network namespace. For unix sockets and their peers the kernel is asked in that namespace: names
+ * in /proc/net/unix may hold line ends.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -209,7 +209,7 @@ static const char *const inet_protocols[][2] = {
 	{ "UDP-Lite", "udplite" }, { "RAW", "raw" },    { "RAWv6", "raw6" },
 };
 
-/* NULL: it is none of the internet, or one that has no table. */
+/* Returns NULL if it is no internet socket, or one without a table. */
 static const char *inet_table(const char *protocol)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(inet_protocols); i++) {
@@ -247,7 +247,7 @@ void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode
 		flight_add_fact(flight, "socket", strdup(protocol));
 }
 
-/* A name of its own, or else that of its peer: one of the two has one. */
+/* Uses its own name, or else that of its peer: one of the two has one. */
 static int unix_describe(int process, uint32_t inode, char *buf, size_t size)
 {
 	int diag __cleanup(closep) = diag_open(process);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
-/* The registers of the thread when it called; di is only needed where it called by vfork(). */
+/* The registers of the thread when it called; di is only needed for vfork(). */
 struct walk_registers {
 	unsigned long long ip, sp, bp, di;
 };

@@ -9,14 +9,14 @@
 #include "json/json.h"
 
 /*
- * The slowest calls of some rows, slowest first, as many as are wanted of a row. The rows are those that have
- * the slowest, in order; NULL ends them. Returns how many; the first is the slowest of all if it took
- * rows[0]->max_ns, else no more is known of that one.
+ * Finds the slowest calls of some rows, slowest first, as many as are wanted for a row. The rows
+ * are those with the slowest calls, in order; NULL ends them. Returns how many; the first is the
+ * slowest of all if it took rows[0]->max_ns, otherwise no more is known of that call.
  */
 size_t exemplars_choose(const struct exemplars *exemplars, const struct row *const *rows,
 			size_t nr_rows, const struct exemplar *ret[EXEMPLARS_MAX]);
 
-/* The list of a row. */
+/* Writes the list of a row. */
 void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 			const struct row *const *rows, size_t nr_rows);
 

@@ -108,7 +108,7 @@ static bool waits_alone(const struct flight *flight)
 	return !flight->others && first_kind(&flight->thread) == ARG_FUTEX;
 }
 
-/* Idle workers have a futex each: those that nobody shares are one item, too. */
+/* Idle workers have a futex each: futexes with a single waiter are one item, too. */
 static void fold_alone(struct in_flight *list)
 {
 	struct flight *alone = NULL;
@@ -159,7 +159,7 @@ static bool is_int(enum argument_kind kind)
 	       kind == ARG_PID || kind == ARG_UID || kind == ARG_MS || kind == ARG_ENUM;
 }
 
-/* Writes numbers as such, flags by their names; all else is an address or bits. */
+/* Writes numbers as such and flags by name; everything else is an address or bits. */
 static void value_write(const struct argument *argument, const uint64_t *values, size_t index,
 			char *buf, size_t size)
 {

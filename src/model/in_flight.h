@@ -50,14 +50,14 @@ void in_flight_done(struct in_flight *list);
 int in_flight_add(struct in_flight *list, const struct listed_thread *thread);
 
 /*
- * Puts threads together that wait alike, and sorts: the longest wait first; those in no call, of
- * which no age is known, last.
+ * Merges threads that wait alike, and sorts: the longest wait first; threads in no call, whose age
+ * is unknown, last.
  */
 void in_flight_fold(struct in_flight *list);
 
-/* Takes a value over, NULL or not. What is beyond MAX_FLIGHT_FACTS is dropped: no call has more. */
+/* Takes a value over, which may be NULL. No call has more than MAX_FLIGHT_FACTS. */
 void flight_add_fact(struct flight *flight, const char *key, char *value);
 
-/* Writes "3, 0x7f01, 4096", as the call's arguments are to be read; what finds no room is left out. */
+/* Writes arguments such as "3, 0x7f01, 4096"; those without room are left out. */
 #define FLIGHT_ARGUMENTS_MAX 640
 void flight_arguments(const struct flight *flight, char *buf, size_t size);

@@ -69,7 +69,7 @@ static void print_kernel_stack(const struct flight *flight, FILE *out)
 	fputc('\n', out);
 }
 
-/* The outermost frames of a stack say little. */
+/* The outermost frames of a long stack say little. */
 #define FRAMES_SHOWN 30
 
 static void print_user_stack(const struct stack *stack, FILE *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the arguments of a call: by number, and by name those whose numbers are beyond the tables. */
+/* Finds the arguments of a call by its number, or by its name if that is beyond the tables. */
 #include "syscalls/arguments.h"
 
 #include "syscalls/names.h"

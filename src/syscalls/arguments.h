@@ -117,7 +117,7 @@ const struct flag_set *argument_set(const struct argument *argument, const uint6
 /* Bytes of a structure in an ABI; 0 if it has none of that name. */
 size_t structure_size(enum syscall_abi abi, const char *type);
 
-/* How much is read. */
+/* Sets how much is read. */
 struct plan_options {
 	uint16_t path_bytes; /* of a path or string; at most MAX_FETCH - 2 */
 	uint16_t data_bytes; /* of a buffer; at most MAX_FETCH */

@@ -21,7 +21,7 @@ static bool has_name(const struct flag_name *name, uint64_t value)
 	return (value & name->mask) == name->value;
 }
 
-/* O_DSYNC is no news where O_SYNC is set. */
+/* Whether a name is part of another one that applies: O_SYNC includes O_DSYNC. */
 static bool is_part_of_another(const struct flag_set *set, const struct flag_name *name,
 			       uint64_t value)
 {
@@ -70,7 +70,7 @@ void flag_set_write(const struct flag_set *set, uint64_t value, bool is_enum, ch
 		return;
 	}
 	rest = value;
-	/* -1 is no set of flags, but what asks personality() for its present ones. */
+	/* -1 is no set of flags: it asks personality() for the present ones. */
 	for (size_t i = 0; i < set->count && value != UINT32_MAX; i++) {
 		const struct flag_name *name = &set->names[i];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides which memory of a call is read, from what its arguments are. If there is more than a plan has
- * room for, what says most about the call is read.
+ * Decides by the kinds of a call's arguments which memory is read. If there is more than a plan has
+ * room for, the memory that says most about the call is read.
  */
 #include "syscalls/arguments.h"
 
@@ -71,7 +71,7 @@ static int importance(const struct argument *argument, const struct plan_options
 	return importances[argument->kind];
 }
 
-/* How much a fetch of elements of unit bytes reads, by the kind of length. */
+/* Sets how much a fetch of elements of unit bytes reads, by the kind of length. */
 static void fetch_elements(const struct argument *argument, size_t unit, size_t limit,
 			   struct call_fetch *ret)
 {
@@ -133,7 +133,7 @@ static void fetch_msghdr(const struct wish *wish, struct call_fetch *ret)
 	ret->limit = (uint16_t)wish->data_bytes;
 }
 
-/* The sets of older calls have a word, without a length. */
+/* Older calls have sets of one word, without a length. */
 static void fetch_sigset(const struct wish *wish, struct call_fetch *ret)
 {
 	if (wish->argument->length_kind == LENGTH_ONE)
