@@ -10,6 +10,7 @@ import collections
 import functools
 import os
 import re
+import signal
 
 from harness import BPFTRUSS, Lossy, Process, slurp, until
 
@@ -145,6 +146,16 @@ def watch(live, *workload, options=(), **how):
     calls = attach(live, target.pid, *options, **how)
     target.go()
     return target, calls
+
+
+def watch_too_late(live, threads, *options):
+    """Threads of 100,000 calls each, and a bpftruss that reads the rings once all of them have ended."""
+    target = live.workload("sequences", threads, 100000)
+    calls = attach(live, target.pid, *options)
+    calls.pause()
+    target.play()
+    calls.signal(signal.SIGCONT)
+    return calls
 
 
 def show(live, *workload, options=(), **how):

@@ -312,6 +312,12 @@ class Wait(Waiting):
         super().__init__(directory, argv, threads=threads, debug=debug, **options)
 
 
+def wait_everywhere(live):
+    """All modes of all builds of that program."""
+    builds = [build for build in BUILDS if os.path.exists(os.path.join(FIXTURES, "chain-" + build))]
+    return [live.add(Wait, build, mode, **how) for build in builds for mode, how in MODES.items()]
+
+
 class Loads(Talker):
     """tests/stacks/loads.c: brings code into its address space, a line of input at a time."""
 

@@ -3,9 +3,8 @@
 
 import collections
 import re
-import signal
 
-from call_lines import attach, watch
+from call_lines import watch, watch_too_late
 from harness import Lossy
 
 # Its rings have no room, because nobody emptied them for a while.
@@ -50,13 +49,7 @@ def test_each_of_a_million_calls_is_shown_or_stated_and_each_thread_in_order(liv
 
 
 def test_what_is_lost_at_the_end_of_threads_is_stated_too(live):
-    """Nobody reads the rings until all of them have ended."""
-    target = live.workload("sequences", 4, 100000)
-    calls = attach(live, target.pid, "-l")
-    calls.pause()
-    target.play()
-    calls.signal(signal.SIGCONT)
-    lines = calls.lines()
+    lines = watch_too_late(live, 4, "-l").lines()
     assert lines.conclusion.lost > 100000
     found = sequences(lines)
     missing = collections.Counter()

@@ -3,9 +3,8 @@
 
 import errno
 import json
-import signal
 
-from call_lines import CONCLUSION, Calls, attach
+from call_lines import CONCLUSION, Calls, watch_too_late
 
 OF_A_BUSY_HOST = {"calls"}
 
@@ -73,12 +72,7 @@ def test_hostile_arguments_are_valid_json(live):
 
 
 def test_gaps_are_objects_too(live):
-    """Nobody reads the rings until all threads have ended."""
-    target = live.workload("sequences", 2, 100000)
-    calls = attach(live, target.pid, "--json")
-    calls.pause()
-    target.play()
-    calls.signal(signal.SIGCONT)
+    calls = watch_too_late(live, 2, "--json")
     made = objects(calls)
     gaps = [line for line in made if "not_shown" in line]
     shown, _, _, lost, counted = (int(n or 0) for n in CONCLUSION.findall(calls.stderr())[-1])

@@ -12,9 +12,9 @@ import sys
 import pytest
 
 from harness import IS_X86, Live, Process, run, slurp, until
-from stacks import (BUILDS, FIXTURES, MODES, Wait, copy, fixture, frames_outside_libc,
-                    lines_outside_libc, stack_differences, stack_text, symbols,
-                    symbols_outside_libc)  # fmt: skip
+from stacks import (BUILDS, MODES, Wait, copy, fixture, frames_outside_libc, lines_outside_libc,
+                    stack_differences, stack_text, symbols, symbols_outside_libc,
+                    wait_everywhere)  # fmt: skip
 from test_stack_users import folder_for_all, mount_overlay, mount_tmpfs, replace_contents
 
 pytestmark = pytest.mark.skipif(not IS_X86, reason="stacks of sleeping threads: x86-64 only")
@@ -45,9 +45,8 @@ def text_of(pid):
 def waiting(tmp_path_factory):
     """All modes of all builds of the program whose stacks are known, and what is said of them."""
     live = Live(tmp_path_factory.mktemp("in_flight"))
-    builds = [build for build in BUILDS if os.path.exists(os.path.join(FIXTURES, "chain-" + build))]
-    each = [live.add(Wait, build, mode, **how) for build in builds for mode, how in MODES.items()]
     try:
+        each = wait_everywhere(live)
         yield each, told(*(one.target for one in each))
     finally:
         live.close()

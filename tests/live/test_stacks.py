@@ -4,7 +4,6 @@ Call stacks of programs whose stacks are known, each frame by frame the one that
 the program waited in the same call.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -12,20 +11,17 @@ import sys
 import pytest
 
 from harness import BPFTRUSS, IS_X86, Live
-from stacks import (BUILDS, FIXTURES, MODES, Wait, Waiting, count_waits, fixture, judge,
-                    must_be_complete, output_of, stack_differences, stack_text, symbols,
-                    symbols_outside_libc)  # fmt: skip
+from stacks import (BUILDS, MODES, Wait, count_waits, fixture, judge, must_be_complete,
+                    output_of, stack_differences, stack_text, symbols, symbols_outside_libc,
+                    wait_everywhere)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
     """All modes of all builds, counted at once, and the report."""
     live = Live(tmp_path_factory.mktemp("stacks"))
-    builds = [build for build in BUILDS if os.path.exists(os.path.join(FIXTURES, "chain-" + build))]
-    waiting = [
-        live.add(Wait, build, mode, **how) for build in builds for mode, how in MODES.items()
-    ]
     try:
+        waiting = wait_everywhere(live)
         bpftruss = live.attach([each.target for each in waiting], "--stacks")
         for each in waiting:
             each.finish()

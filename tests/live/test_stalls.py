@@ -16,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import zlib
 
 import pytest
 
@@ -378,10 +379,11 @@ def with_many_symbols(source, path, count):
     symbols = data[fields[4] : fields[4] + fields[5]]
     strings = data[names[4] : names[4] + names[5]]
     first = len(strings)
-    strings += b"".join(b"function_%08d\0" % at for at in range(count))
-    symbols += b"".join(
-        SYMBOL.pack(first + 18 * at, 0x12, 0, 1, 0x10000000 + 16 * at, 16) for at in range(count)
-    )
+    strings += "".join(map("function_%08d\0".__mod__, range(count))).encode()
+    names_of_symbols = range(first, first + 18 * count, 18)
+    addresses = itertools.count(0x10000000, 16)
+    same = [itertools.repeat(value) for value in (0x12, 0, 1, 16)]
+    symbols += b"".join(map(SYMBOL.pack, names_of_symbols, *same[:3], addresses, same[3]))
     for where, header, content in ((place, fields, symbols), (names_place, names, strings)):
         data += bytes(-len(data) % 8)
         header[4], header[5] = len(data), len(content)
@@ -406,12 +408,25 @@ def test_two_million_symbols_are_named_and_not_kept(tmp_path, start, loads):
     assert names_of(daemon)["bytes"] < 16 << 20
 
 
+def xz_of_zeros(blocks):
+    """An .xz file of so many blocks of 16 MiB. They are all the same, so one is compressed and repeated."""
+    data = lzma.compress(bytes(1 << 24), check=lzma.CHECK_NONE, preset=0)
+    at = len(data) - 12 - 4 * (struct.unpack("<I", data[-8:-4])[0] + 1)
+    record = re.match(rb"(?:[\x80-\xff]*[\x00-\x7f]){2}", data[at + 2:], re.DOTALL).group()
+    index = bytes([0, blocks]) + record * blocks
+    index += bytes(-len(index) % 4)
+    index += struct.pack("<I", zlib.crc32(index))
+    footer = struct.pack("<I", len(index) // 4 - 1) + data[-4:-2]
+    footer = struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ"
+    return data[:12] + data[12:at] * blocks + index + footer
+
+
 @pytest.fixture(scope="module")
 def bomb(tmp_path_factory):
     """A small program whose symbols are a gigabyte of nothing."""
     folder = tmp_path_factory.mktemp("bomb")
-    packed, packer, chunk = folder / "packed", lzma.LZMACompressor(preset=0), bytes(1 << 24)
-    packed.write_bytes(b"".join(packer.compress(chunk) for _ in range(64)) + packer.flush())
+    packed = folder / "packed"
+    packed.write_bytes(xz_of_zeros(64))
     path = copy_of("pace", folder, "--strip-all", "--add-section=.gnu_debugdata=%s" % packed)
     assert os.path.getsize(path) < 2 << 20
     return path

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests who is counted: threads, children, pids, names."""
 
-import os
 import signal
 import sys
 import unicodedata
