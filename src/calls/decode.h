@@ -47,6 +47,7 @@ struct call_result {
 	struct fd_text fd_name; /* of a result that is a descriptor */
 };
 
+/* The name of a descriptor in it is valid until the next call of fd_name(). */
 struct call_result call_result(struct call_decoder *decoder, const struct call_record *record);
 
 /* Valid as long as the decoder. */

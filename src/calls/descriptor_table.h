@@ -82,8 +82,10 @@ struct fd_process *fd_process_find(const struct fd_table *table, uint32_t pid);
 /* The same, but makes it if need be, and marks it as used last. */
 struct fd_process *fd_process_use(struct fd_table *table, uint32_t pid);
 
+/* Forgets a process and all of its entries. */
 void fd_process_drop(struct fd_table *table, struct fd_process *process);
 
+/* NULL: nothing is known of the descriptor. */
 struct fd_entry *fd_entry_find(const struct fd_table *table, const struct fd_process *process,
 			       int fd);
 

@@ -73,7 +73,7 @@ bool pair_find(const struct lesson *lesson, unsigned int argument, int fds[2]);
 /* Forgets what was known of a descriptor. */
 void stage_unknown(const struct lesson *lesson, int fd);
 
-/* --- of lesson_sockets.c --- */
+/* --- of lesson_sockets.c: stage what a call does to sockets --- */
 
 void learn_socket(const struct lesson *lesson);
 void learn_socketpair(const struct lesson *lesson);

@@ -55,6 +55,7 @@ int order_add(struct order *order, const struct call_record *record);
  */
 void order_release(struct order *order, uint64_t horizon_ns);
 
+/* Borrowed; up to date as long as the order lives. */
 const struct order_counts *order_counts(const struct order *order);
 
 /* Memory that records take at this moment. */

@@ -32,6 +32,7 @@ int recorder_add(struct recorder *recorder, const struct call_record *record);
 /* Adds a mark unless it would follow another one: all calls that ended by then have been added. */
 void recorder_mark(struct recorder *recorder, uint64_t horizon_ns);
 
+/* Borrowed; up to date as long as the recorder lives. */
 const struct recorder_counts *recorder_counts(const struct recorder *recorder);
 
 /* A record or a mark. */

@@ -30,6 +30,7 @@ void set_put_enum(struct value_writer *to, const struct flag_set *set, uint64_t 
 /* Permissions, with the type of the file if there may be one. */
 void set_put_mode(struct value_writer *to, uint64_t mode, bool has_type);
 
+/* makedev(0x8, 0x1) */
 void set_put_device(struct value_writer *to, uint64_t device);
 
 /* SIGINT, SIGRTMIN+2 */

@@ -18,6 +18,7 @@ struct target_options {
 	bool await_exec; /* nothing before its first execve */
 };
 
+/* Loads the programs; nothing is counted yet. Returns 0, or -errno with d filled. */
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d);
 
 /* With stacks: whether only frame pointers can be followed, so that most stacks will be short. */

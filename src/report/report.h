@@ -86,6 +86,7 @@ struct report_text {
 	char *text; /* owned */
 };
 
+/* Writes, or reads, a text report in JSON. 0 or -EIO; 0, or -errno with d filled. */
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out);
 int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d);
 

@@ -51,6 +51,7 @@ struct place_list {
 	size_t nr;
 };
 
+/* Borrows the place. 0 or -ENOMEM. */
 int place_list_add(struct place_list *list, struct name_place *place);
 
 /*

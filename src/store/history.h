@@ -94,4 +94,5 @@ struct history_size {
 	uint64_t set_aside;        /* damaged files, since and at opening */
 };
 
+/* Returns 0; -EBADMSG without a file that can be read; or -errno. */
 int history_size(struct history *history, struct history_size *ret);
