@@ -18,7 +18,8 @@ import pytest
 from bpf_objects import held, must_be_unloaded
 from daemons import (Daemon, Disk, counts, difference, gap_reasons, history_of, many, of_steps,
                      start_daemon, tick, written)  # fmt: skip
-from harness import BPFTRUSS, Report, meanwhile, need, program, run, slurp, until, write
+from harness import (BPFTRUSS, Live, Report, meanwhile, need, program, run, slurp, until,
+                     write)  # fmt: skip
 
 
 @pytest.fixture
@@ -156,15 +157,20 @@ def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, dis
 # --- damage --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def kept(live, tmp_path):
-    """A stopped daemon with a history of several intervals."""
-    daemon = start(live, tmp_path / "daemon")
-    for number in range(12):
-        play_as(live, tmp_path, daemon, "calls%02d" % (number % 5))
-        assert tick(daemon) == 200
-    daemon.stop()
-    return daemon
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """The file of a history of several intervals, and its timeline."""
+    place = tmp_path_factory.mktemp("kept")
+    live = Live(place)
+    try:
+        daemon = start(live, place / "daemon")
+        for number in range(12):
+            play_as(live, place, daemon, "calls%02d" % (number % 5))
+            assert tick(daemon) == 200
+        daemon.stop()
+        yield os.path.join(daemon.state, "history.db"), history_of(daemon, "--step", "all")
+    finally:
+        live.close()
 
 
 def damage_cut(data, part):
@@ -191,12 +197,13 @@ def set_aside(daemon):
     + [(damage_bits, part) for part in (0.0, 0.41, 0.95)],
 )
 def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part):
-    path = os.path.join(kept.state, "history.db")
-    whole = history_of(kept, "--step", "all")
+    path, whole = kept
     broken = damage(slurp(path), part)
-    write(path, broken)
+    state = tmp_path / "daemon" / "state"
+    os.makedirs(state, mode=0o700)
+    write(shutil.copy(path, state), broken)
     daemon = start(live, tmp_path / "daemon")
-    aside = set_aside(kept)
+    aside = set_aside(daemon)
     # An empty file is as a new one; single bits are seen when they are read, or never.
     assert aside or not broken or damage is damage_bits
     if aside:
@@ -207,7 +214,7 @@ def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part
     assert trouble_of(daemon) is None
     assert written(daemon)["calls-new", "getppid"]["calls"] == 1009
     reasons = gap_reasons(daemon, "--from", whole["steps"][0]["start"], "--step", "all")
-    for path in set_aside(kept):
+    for path in set_aside(daemon):
         assert "sqlite3 %s .recover" % path in daemon.stderr()
         assert "damaged" in reasons
 
