@@ -307,7 +307,7 @@ static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
 	return process->pids == PIDS_OURS;
 }
 
-/* A child begins with copies, unless its own calls came first, as after vfork(). */
+/* A child begins with copies, unless its own calls have come first, as after vfork(). */
 static void child_settle(struct descriptors *d, struct fd_process *parent)
 {
 	struct fd_process *child;

@@ -153,7 +153,7 @@ const struct option_def option_defs[] = {
 	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
 	  "the same in the notation of strace: trace=LIST" },
 
-	/* Options that choose which calls are shown. */
+	/* Which of them are shown. */
 	{ "failed", 0, OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions),
 	  "only calls that fail, or fail so: ENOENT,EACCES", .arg = "[=ERRNOS]" },
 	{ "errors-only", 'Z', OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions), "the same",

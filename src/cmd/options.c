@@ -40,7 +40,7 @@ static void calls_set_prefix(struct call_conditions *conditions, const char *glo
 	memcpy(conditions->path, glob, conditions->path_size);
 }
 
-/* Tells the collector which single calls the programs send. */
+/* What the programs are to send of single calls. */
 static void calls_complete(struct options *o)
 {
 	struct call_options *calls = &o->calls;
@@ -268,7 +268,7 @@ bool calls_are_recorded(const struct options *o)
 	return o->calls.record.last_ns || o->calls.record.last_count;
 }
 
-/* Returns the value given to an option of the verb; NULL: it was not given. */
+/* What an option of the verb was given; NULL: it was not. */
 static const char *option_given(const struct options *o, const char *name)
 {
 	const struct option_def *def = option_find(o->verb->bit, name);
@@ -428,7 +428,7 @@ int options_complete(struct options *o, struct diag *d)
 		o->in_flight_top = r->table.top;
 		r->table.top = 0;
 	}
-	/* If stacks are shown, --top limits them instead of the table. */
+	/* Where stacks are shown, --top limits them and not the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;
 		r->table.top = 0;

@@ -100,7 +100,7 @@ enum call_format {
 
 extern const char *const call_format_names[NR_CALL_FORMAT];
 
-/* Events that save the recorded calls. */
+/* When what was recorded is saved. */
 struct save_triggers {
 	uint64_t slower_ns;  /* a call takes so long; 0: whatever it takes */
 	bool failed;         /* a call fails with one of the errors */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A path has the text that the program passed. A file has the names from the root that the kernel
- * had when it was first seen; if these are too many, the name that /proc has for the descriptor, if
- * it still is that file.
+ * A path is called what the program passed. A file is called what the kernel told when it was seen first,
+ * its names from the root on; where these are too many, what /proc calls the descriptor, if it still is
+ * that file.
  */
 #include "collect/arguments.h"
 
@@ -18,7 +18,7 @@
 #include "collect/call_rings.h"
 #include "truss.skel.h"
 
-/* The number of entries read at once. */
+/* So many are read at once. */
 #define BATCH 256
 
 struct arguments {
@@ -117,7 +117,7 @@ static char *socket_text(const struct argument_entry *entry)
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-/* Joins the names from the root on; if there are too many, the last ones after an ellipsis. */
+/* The names from the root on; of one that has too many the last, behind an ellipsis. */
 static char *names_text(const struct argument_entry *entry)
 {
 	size_t used = min_u64(entry->used, ARGUMENT_TEXT), at = used, length = 0;
@@ -142,7 +142,7 @@ static char *names_text(const struct argument_entry *entry)
 	return text;
 }
 
-/* Returns /proc's name of the descriptor; NULL: it is another file, or its name is too long. */
+/* What /proc calls the descriptor; NULL: it is that file no more, or its name is too long, too. */
 static char *link_text(const struct argument_entry *entry)
 {
 	int process __cleanup(closep) = process_open(entry->pid);
@@ -174,7 +174,7 @@ static char *file_text(const struct argument_entry *entry)
 		length = asprintf(&text, "anon_inode:%.*s", ARGUMENT_TEXT / 2, entry->text);
 	else if (entry->flags & ARGUMENT_CUT)
 		text = link_text(entry);
-	/* File systems internal to the kernel, such as that of namespaces, have no names. */
+	/* What the kernel has for itself, as namespaces, has no name of its own. */
 	if (!text && entry->flags & ARGUMENT_CUT && !strcmp(entry->text, "/"))
 		length = asprintf(&text, "inode:[%" PRIu64 "]", (uint64_t)entry->inode);
 	return length < 0 ? NULL : text ?: names_text(entry);
@@ -192,7 +192,7 @@ static char *path_text(const struct argument_entry *entry)
 
 /* --- the table ---------------------------------------------------------------------------------- */
 
-/* Whether a name is final: a socket may still get a peer, or a name. */
+/* Whether a name stays as it is: a socket may get a peer, or a name. */
 static bool name_is_final(const struct argument_entry *entry, const char *name)
 {
 	return !(entry->flags & ARGUMENT_SOCKET) || !strncmp(name, "UNIX ", 5);
@@ -224,7 +224,7 @@ static int texts_read(const struct truss_bpf *skel, const struct argument_texts 
 		count = BATCH;
 		got = bpf_map_lookup_batch(fd, is_first ? NULL : &place, &place, keys, entries,
 					   &count, NULL);
-		/* The last batch returns an error along with its entries. */
+		/* The last batch has what there was, and says that there is no more. */
 		if (got && errno != ENOENT)
 			return -errno;
 		for (uint32_t i = 0; i < count && !err; i++)
@@ -242,7 +242,7 @@ int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
 	struct argument_texts *texts __cleanup(argument_texts_freep) = NULL;
 	int err;
 
-	/* Paths are final, but sockets may have got their ends since. */
+	/* Paths do not change, but the ends of a socket may have come. Some are about to be entered. */
 	if (!arguments->texts || arguments->texts->count != used ||
 	    skel->rodata->split_by == SPLIT_FILE) {
 		err = argument_texts_new(&texts) ?: texts_read(skel, arguments->texts, texts);

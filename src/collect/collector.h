@@ -18,7 +18,6 @@ struct target_options {
 	bool await_exec; /* nothing before its first execve */
 };
 
-/* Loads the programs; nothing is counted yet. Returns 0, or -errno with d filled. */
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d);
 
 /* With stacks: whether only frame pointers can be followed, so that most stacks will be short. */
@@ -169,7 +168,7 @@ int collector_take_last_calls(struct collector *collector, call_taker *take, voi
 int collector_take_sleepers(const struct collector *collector, uint64_t started_ns,
 			    call_taker *take, void *context);
 
-/* Adds up what became of the calls that have ended. Returns 0 or -errno. */
+/* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 
 /* How many threads that were counted a signal has ended, as far as is known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists counted threads by an iterator in the kernel, and looks into /proc for those that are
- * shown. No process is stopped, so the findings count only if the thread is still in that call
+ * Lists counted threads by an iterator in the kernel, and looks into /proc for those that are shown. No
+ * process is stopped for that; so what was read is believed only if the thread is still in that call
  * afterwards.
  */
 #include "collect/in_flight.h"
@@ -96,7 +96,7 @@ static bool flight_still_there(const struct flight *flight, int process, const c
 		   " %" SCNx64,
 		   &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp) != 8)
 		return false;
-	/* Kernels that show no registers do not show these either. */
+	/* Kernels that show us no registers have not said either. */
 	return !thread->sp || (sp == thread->sp && !memcmp(a, thread->arguments, sizeof(a)));
 }
 

@@ -297,7 +297,7 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 		line->tid_ns = one->tid_ns;
 		line->threads = 1;
 		lock_ns = 0;
-		/* Nothing else is known of such a thread. */
+		/* Of a thread that nothing else is known of. */
 		for (; row < end && diff->rows[row]->tid < one->tid; row++)
 			rate_add_row(ended, rates, diff->rows[row]);
 		for (; row < end && diff->rows[row]->tid == one->tid; row++) {
@@ -344,7 +344,7 @@ static int rates_list_threads(const struct rates *rates, struct rate **lines, si
 	return 0;
 }
 
-/* Lines of calls have no pid. */
+/* Of lines of calls, which have no pid. */
 static int compare_calls(const struct rate *a, const struct rate *b)
 {
 	if (a->process || b->process)

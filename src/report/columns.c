@@ -122,7 +122,7 @@ static bool cpu_text(const struct column_scope *scope, const struct group *group
 	return group->sum.split;
 }
 
-/* Texts for an unknown path or file, by enum argument_key; NULL: no text. */
+/* What stands where the path or file is not known, by enum argument_key; NULL: nothing. */
 static const char *const paths_unknown[NR_ARGUMENT_KEY] = {
 	[ARGUMENT_OTHERS] = "[other paths]", [ARGUMENT_UNKNOWN] = "[unreadable]"
 };
@@ -230,7 +230,7 @@ static const struct column columns[] = {
 	KEY("dir", COLUMN_TEXT, GROUP_DIR, GROUP_PATH, NUMBER_NONE, folder_text),
 	KEY("path", COLUMN_TEXT, GROUP_PATH, 0, NUMBER_NONE, path_text),
 	KEY("file", COLUMN_TEXT, GROUP_FILE, 0, NUMBER_NONE, file_text),
-	/* Solaris shows its calls in this order. */
+	/* In this order Solaris has its calls. */
 	{ .name = "nr",
 	  .field = "nr",
 	  .kind = COLUMN_ID,
@@ -326,7 +326,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
-/* The names that other tools have for some columns. */
+/* What other tools call some columns. */
 static const struct {
 	const char *name, *column;
 } aliases[] = {
