@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 pytest.register_assert_rewrite("call_lines", "daemons", "harness", "reports")
 
 from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
-from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401
+from harness import BPFTRUSS, Lossy, live, live_together  # noqa: E402, F401
 
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.

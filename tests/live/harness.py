@@ -662,3 +662,11 @@ def live(tmp_path):
     things = Live(tmp_path)
     yield things
     things.close()
+
+
+@pytest.fixture(scope="module")
+def live_together(tmp_path_factory):
+    """The same for all tests of a file."""
+    things = Live(tmp_path_factory.mktemp("together"))
+    yield things
+    things.close()

@@ -18,8 +18,7 @@ import pytest
 from bpf_objects import held, must_be_unloaded
 from daemons import (Daemon, Disk, counts, difference, gap_reasons, history_of, many, of_steps,
                      start_daemon, tick, written)  # fmt: skip
-from harness import (BPFTRUSS, Live, Report, meanwhile, need, program, run, slurp, until,
-                     write)  # fmt: skip
+from harness import BPFTRUSS, Report, meanwhile, need, program, run, slurp, until, write
 
 
 @pytest.fixture
@@ -158,19 +157,15 @@ def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, dis
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def kept(live_together, tmp_path_factory):
     """The file of a history of several intervals, and its timeline."""
     place = tmp_path_factory.mktemp("kept")
-    live = Live(place)
-    try:
-        daemon = start(live, place / "daemon")
-        for number in range(12):
-            play_as(live, place, daemon, "calls%02d" % (number % 5))
-            assert tick(daemon) == 200
-        daemon.stop()
-        yield os.path.join(daemon.state, "history.db"), history_of(daemon, "--step", "all")
-    finally:
-        live.close()
+    daemon = start(live_together, place / "daemon")
+    for number in range(12):
+        play_as(live_together, place, daemon, "calls%02d" % (number % 5))
+        assert tick(daemon) == 200
+    daemon.stop()
+    return os.path.join(daemon.state, "history.db"), history_of(daemon, "--step", "all")
 
 
 def damage_cut(data, part):

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from harness import IS_X86, Live, Process, run, slurp, until
+from harness import IS_X86, Process, run, slurp, until
 from stacks import (BUILDS, MODES, Wait, copy, fixture, frames_outside_libc, lines_outside_libc,
                     stack_differences, stack_text, symbols, symbols_outside_libc,
                     wait_everywhere)  # fmt: skip
@@ -42,14 +42,10 @@ def text_of(pid):
 
 
 @pytest.fixture(scope="module")
-def waiting(tmp_path_factory):
+def waiting(live_together):
     """All modes of all builds of the program whose stacks are known, and what is said of them."""
-    live = Live(tmp_path_factory.mktemp("in_flight"))
-    try:
-        each = wait_everywhere(live)
-        yield each, told(*(one.target for one in each))
-    finally:
-        live.close()
+    each = wait_everywhere(live_together)
+    return each, told(*(one.target for one in each))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -10,24 +10,20 @@ import sys
 
 import pytest
 
-from harness import BPFTRUSS, IS_X86, Live
+from harness import BPFTRUSS, IS_X86
 from stacks import (BUILDS, MODES, Wait, count_waits, fixture, judge, must_be_complete,
                     output_of, stack_differences, stack_text, symbols, symbols_outside_libc,
                     wait_everywhere)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory):
+def counted(live_together):
     """All modes of all builds, counted at once, and the report."""
-    live = Live(tmp_path_factory.mktemp("stacks"))
-    try:
-        waiting = wait_everywhere(live)
-        bpftruss = live.attach([each.target for each in waiting], "--stacks")
-        for each in waiting:
-            each.finish()
-        yield waiting, bpftruss.report()
-    finally:
-        live.close()
+    waiting = wait_everywhere(live_together)
+    bpftruss = live_together.attach([each.target for each in waiting], "--stacks")
+    for each in waiting:
+        each.finish()
+    return waiting, bpftruss.report()
 
 
 @pytest.mark.parametrize("mode", MODES)
