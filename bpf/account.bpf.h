@@ -127,7 +127,9 @@ __noinline int overflow_count(u32 abi, s32 nr, s64 result, enum loss reason)
 
 static __always_inline bool call_is_shown(u16 abi, s32 nr)
 {
-	return shows_calls && call_is_chosen(abi, nr);
+	if (!shows_calls)
+		return false;
+	return shows_some ? call_is_marked(abi, nr, CALL_MARK_SHOWN) : call_is_chosen(abi, nr);
 }
 
 static __always_inline u64 record_stack(const struct task_record *record)

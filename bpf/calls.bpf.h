@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/call_abi.h"
 #include "arch.bpf.h"
+#include "control.bpf.h"
 
 const volatile bool shows_calls = false;
 
@@ -374,6 +375,11 @@ static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, 
 	if (!open)
 		return false;
 	call_note_registers(open, regs, abi, nr);
+	/* If the recorder is taken up again before it ends, it is one whose start was not seen. */
+	if (calls_are_off()) {
+		open->failed = ~0u;
+		return false;
+	}
 	open->failed = 0;
 	/* A call that is left out anyway is not read. */
 	return (!conditions.only_fd || open->has_fd) && call_read(open, index);
@@ -498,7 +504,7 @@ LOOKED_AT_ONCE u32 call_number(u32 index, s64 result, u32 flags)
 	if (!open)
 		return 0;
 	open->number++;
-	if ((!conditions.only_failed || call_has_error(result)) &&
+	if (!calls_are_off() && (!conditions.only_failed || call_has_error(result)) &&
 	    (!conditions.only_succeeded || call_has_succeeded(result, flags)) &&
 	    (!conditions.only_fd || open->has_fd))
 		return 1;

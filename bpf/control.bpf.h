@@ -8,14 +8,15 @@
 /*
  * counting: set by user space from its start to its last read; outside of that nothing changes.
  * starting: processes that exist already are being asked about.
- * stacks_off, errnos_off: these cost too much now. Calls without stack or errno are counted as
- * such.
+ * calls_off, stacks_off, errnos_off: these cost too much now. Calls that are not sent, or have no stack or
+ * errno, are counted as such.
  */
 struct {
 	__u32 counting;
 	__u32 starting;
 	__u32 stacks_off;
 	__u32 errnos_off;
+	__u32 calls_off;
 } control __attribute__((aligned(64))) SEC(".data.control");
 
 static __always_inline bool counting(void)
@@ -31,4 +32,9 @@ static __always_inline bool stacks_are_off(void)
 static __always_inline bool errnos_are_off(void)
 {
 	return *(volatile u32 *)&control.errnos_off;
+}
+
+static __always_inline bool calls_are_off(void)
+{
+	return *(volatile u32 *)&control.calls_off;
 }

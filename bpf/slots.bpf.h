@@ -26,8 +26,9 @@ static __always_inline bool splits_by_argument(void)
 	return split_by == SPLIT_PATH || split_by == SPLIT_FILE;
 }
 
-/* Only the calls marked here are asked for, or all. */
+/* Only the calls marked here are asked for, or all; and of these only some may be shown. */
 const volatile bool some_calls = false;
+const volatile bool shows_some = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -122,16 +123,22 @@ static __always_inline struct call call_of(const struct task_record *record, u32
 			      0,           split_by ? record->split : 0 };
 }
 
-/* Whether a call is asked for, as are all numbers that have no place in the map: user space looks at these. */
-static __always_inline bool call_is_chosen(u16 abi, s32 nr)
+/* Numbers that have no place in the map have all marks: user space looks at these. */
+static __always_inline bool call_is_marked(u16 abi, s32 nr, u8 mark)
 {
 	u32 key = abi * CALLS_INDEXED + (u32)nr;
 	u8 *marked;
 
-	if (!some_calls || (u32)nr >= CALLS_INDEXED)
+	if ((u32)nr >= CALLS_INDEXED)
 		return true;
 	marked = bpf_map_lookup_elem(&chosen_calls, &key);
-	return marked && *marked;
+	return marked && *marked & mark;
+}
+
+/* Whether a call is asked for. */
+static __always_inline bool call_is_chosen(u16 abi, s32 nr)
+{
+	return !some_calls || call_is_marked(abi, nr, CALL_MARK_CHOSEN);
 }
 
 static __always_inline bool call_is_split(const struct call *call)

@@ -92,7 +92,7 @@ int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
 	open = record && record->flags == RECORD_CALL_OPEN && call_is_shown(record->abi, record->nr)
 		       ? open_call_at(index)
 		       : NULL;
-	if (!open || !open->failed)
+	if (!open || !open->failed || calls_are_off())
 		return 0;
 	call_fault_in(open, index);
 	call_begin_later(record);

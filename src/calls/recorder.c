@@ -116,14 +116,24 @@ int recorder_add(struct recorder *recorder, const struct call_record *record)
 	return 0;
 }
 
-void recorder_mark(struct recorder *recorder, uint64_t horizon_ns)
+static void mark_add(struct recorder *recorder, uint64_t horizon_ns)
 {
 	const struct mark mark = { .size = sizeof(mark), .horizon_ns = horizon_ns };
 
+	memcpy(entry_new(recorder, mark.size), &mark, sizeof(mark));
+}
+
+void recorder_mark(struct recorder *recorder, uint64_t horizon_ns)
+{
 	if (recorder->seen == recorder->counts.recorded)
 		return;
 	recorder->seen = recorder->counts.recorded;
-	memcpy(entry_new(recorder, mark.size), &mark, sizeof(mark));
+	mark_add(recorder, horizon_ns);
+}
+
+void recorder_break(struct recorder *recorder)
+{
+	mark_add(recorder, RECORDER_BREAK);
 }
 
 bool recorder_next(const struct recorder *recorder, uint64_t *position, struct recorder_entry *ret)
@@ -146,4 +156,81 @@ bool recorder_next(const struct recorder *recorder, uint64_t *position, struct r
 	else
 		*ret = (struct recorder_entry){ .record = record };
 	return true;
+}
+
+uint64_t recorder_start(const struct recorder *recorder)
+{
+	struct recorder_entry entry;
+	uint64_t position = 0;
+
+	while (recorder_next(recorder, &position, &entry)) {
+		if (entry.record)
+			return entry.record->end_ns;
+	}
+	return 0;
+}
+
+void recorder_note_gone(struct recorder *recorder, uint64_t count, uint64_t gone_ns)
+{
+	recorder->counts.recorded += count;
+	recorder->counts.overwritten += count;
+	recorder->counts.gone_ns = max_u64(recorder->counts.gone_ns, gone_ns);
+}
+
+/* --- copies --------------------------------------------------------------------------------------- */
+
+uint64_t recorder_end(const struct recorder *recorder)
+{
+	return recorder->head;
+}
+
+size_t recorder_copy(const struct recorder *recorder, uint64_t *position, void *bytes, size_t size)
+{
+	uint64_t at = max_u64(*position, recorder->tail) & ~(ENTRY_ALIGN - 1);
+	size_t used = 0;
+
+	*position = at;
+	while (at < recorder->head) {
+		const struct call_record *record = entry_at(recorder, at);
+		size_t room = entry_room(record->size), rest = rest_at(recorder, at);
+
+		if (!record->size) {
+			at += rest;
+			continue;
+		}
+		/* Nobody has given out this position: it leads nowhere. */
+		if (record->size < sizeof(struct mark) || room > rest || at + room > recorder->head)
+			*position = recorder->head;
+		if (*position == recorder->head || used + room > size)
+			break;
+		memcpy((char *)bytes + used, record, record->size);
+		memset((char *)bytes + used + record->size, 0, room - record->size);
+		used += room;
+		at += room;
+		*position = at;
+	}
+	return used;
+}
+
+/* More threads are never counted: indexes beyond are made up. */
+#define RECORDS_MAX (1U << 21)
+
+int recorder_add_copy(struct recorder *recorder, const void *bytes, size_t size)
+{
+	size_t at = 0;
+
+	while (at + sizeof(struct mark) <= size) {
+		const void *entry = (const char *)bytes + at;
+		const struct mark *mark = entry;
+		const struct call_record *record = entry;
+
+		if (mark->size == sizeof(*mark))
+			mark_add(recorder, mark->horizon_ns);
+		else if (record->size < sizeof(*record) || record->size > size - at ||
+			 record->record >= RECORDS_MAX || !record->number ||
+			 recorder_add(recorder, record))
+			return -EINVAL;
+		at += entry_room(mark->size);
+	}
+	return at == size ? 0 : -EINVAL;
 }

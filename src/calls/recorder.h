@@ -32,7 +32,17 @@ int recorder_add(struct recorder *recorder, const struct call_record *record);
 /* All calls that ended by then have been added: a mark among the records, unless there are none since the last. */
 void recorder_mark(struct recorder *recorder, uint64_t horizon_ns);
 
+/* Calls of all threads are numbered anew from here on: a mark whose horizon is RECORDER_BREAK. */
+#define RECORDER_BREAK UINT64_MAX
+void recorder_break(struct recorder *recorder);
+
 const struct recorder_counts *recorder_counts(const struct recorder *recorder);
+
+/* So many others were recorded before, and are not here any more: the last of them ended then. */
+void recorder_note_gone(struct recorder *recorder, uint64_t count, uint64_t gone_ns);
+
+/* When the oldest record ended; 0: there is none. */
+uint64_t recorder_start(const struct recorder *recorder);
 
 /* A record or a mark. */
 struct recorder_entry {
@@ -42,3 +52,28 @@ struct recorder_entry {
 
 /* What stands at a position, which is 0 at first and moves on. False: there is no more. */
 bool recorder_next(const struct recorder *recorder, uint64_t *position, struct recorder_entry *ret);
+
+/* --- copies: a recording that goes to another process --------------------------------------------- */
+
+/* Where the next entry will be. Positions only grow. */
+uint64_t recorder_end(const struct recorder *recorder);
+
+/* Copies entries from a position on, as many as fit, and moves it behind them. Returns their bytes. */
+size_t recorder_copy(const struct recorder *recorder, uint64_t *position, void *bytes, size_t size);
+
+/*
+ * Adds the entries of such a copy, of which nobody vouches for anything; it begins at a multiple of 8. 0, or
+ * -EINVAL: it is none, or has been cut; what is before that was added.
+ */
+int recorder_add_copy(struct recorder *recorder, const void *bytes, size_t size);
+
+/* Stands in front of a copy. */
+struct recording_head {
+	char version[24];      /* of the program that made it */
+	uint32_t record_bytes; /* of a record without pieces: it tells of another form */
+	uint32_t is_partial;   /* some calls were not to be recorded */
+	uint64_t next, end;    /* positions: behind the copy, and behind the newest entry */
+	uint64_t now_ns;       /* CLOCK_MONOTONIC */
+	struct recorder_counts counts;
+	uint64_t left_out, lost; /* calls that never got into the memory */
+};

@@ -3,10 +3,10 @@
 #include "cmd/call_printer.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 
 #include "base/clock.h"
 #include "calls/descriptors.h"
+#include "calls/filter.h"
 #include "calls/order.h"
 #include "calls/replaced.h"
 #include "calls/strace.h"
@@ -30,10 +30,13 @@ struct call_printer {
 	struct collector *collector;
 	struct output *output;
 	struct order *order; /* owned, as what follows */
+	struct descriptor_source source;
 	struct descriptors *descriptors;
 	struct call_decoder *decoder;
 	struct syscall_set *raw, *verbose;
 	struct line line;
+	struct call_filter filter;
+	const char *names[MAX_SELECTORS]; /* that the filter wants */
 	struct decode_options decode;
 	struct truss_options truss;
 	int64_t mono_to_real_ns;
@@ -46,6 +49,7 @@ struct call_printer {
 	/* Of calls that were recorded. */
 	const struct recorder *recorder; /* borrowed; NULL: calls are shown as they come */
 	struct replaced *replaced;       /* owned: by them */
+	uint64_t now_ns;                 /* when the one ended that is shown */
 	uint64_t from_ns;                /* those that ended before are too old */
 	uint64_t unwanted;               /* so are so many of those to come */
 	uint64_t too_old;
@@ -80,8 +84,11 @@ static struct fd_text fd_name(void *context, const struct call_record *record, i
 
 static bool may_ask(const struct call_printer *p, uint32_t pid, int fd)
 {
-	/* By now it may be another descriptor than the one that was used. */
-	return !p->recorder || (p->asking_ns < ASKING_NS && !replaced_has(p->replaced, pid, fd));
+	if (!p->recorder)
+		return true;
+	/* By now it may be another descriptor than the one that was used, or of another process. */
+	return p->asking_ns < ASKING_NS && !replaced_has(p->replaced, pid, fd) &&
+	       process_is_so_old(pid, p->now_ns);
 }
 
 static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t size)
@@ -149,36 +156,6 @@ static struct thread_shown *thread_of(struct call_printer *p, const struct call_
 
 /* --- what is shown -------------------------------------------------------------------------------- */
 
-/* The programs know only how a path begins. */
-static bool path_matches(const struct call_record *record, const char *glob)
-{
-	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);
-	char path[MAX_FETCH + 1];
-	struct call_pieces pieces;
-	struct call_memory memory;
-
-	call_pieces_read(record, &pieces);
-	for (size_t i = 0; i < arguments->count; i++) {
-		if (arguments->arguments[i].kind != ARG_PATH ||
-		    !call_pieces_find(&pieces, i, PART_SELF, &memory) ||
-		    memory.size >= sizeof(path))
-			continue;
-		memcpy(path, memory.bytes, memory.size);
-		path[memory.size] = 0;
-		if (!fnmatch(glob, path, 0))
-			return true;
-	}
-	return false;
-}
-
-static bool record_is_chosen(const struct call_printer *p, const struct call_record *record)
-{
-	const struct options *o = p->options;
-
-	return syscall_set_has(o->output.only, record->abi, record->nr) &&
-	       (!o->calls.path || path_matches(record, o->calls.path));
-}
-
 static void print_gap(struct call_printer *p, const struct call_record *record,
 		      const struct order_gap *gap)
 {
@@ -244,7 +221,7 @@ static void print_json(struct call_printer *p, const struct call_record *record,
 static void print_call(struct call_printer *p, const struct call_record *record,
 		       const struct thread_shown *thread)
 {
-	const struct stack_table *table = collector_stacks(p->collector);
+	const struct stack_table *table = p->collector ? collector_stacks(p->collector) : NULL;
 	const struct stack *stack =
 		table && record->stack_id ? stack_table_find(table, record->stack_id) : NULL;
 
@@ -279,7 +256,7 @@ static bool record_is_recent(struct call_printer *p, const struct call_record *r
 {
 	bool is_recent = record->end_ns >= p->from_ns && !p->unwanted;
 
-	if (p->unwanted && record_is_chosen(p, record))
+	if (p->unwanted && call_filter_passes(&p->filter, record))
 		p->unwanted--;
 	return is_recent;
 }
@@ -288,8 +265,14 @@ static bool record_is_recent(struct call_printer *p, const struct call_record *r
 static void show_gap(struct call_printer *p, const struct call_record *record,
 		     const struct order_gap *gap, const struct thread_shown *thread)
 {
-	if (gap->missing && !(p->recorder && !(thread && thread->last_ns)))
-		print_gap(p, record, gap);
+	struct order_gap whole = *gap;
+
+	/* Of a daemon's recording nobody has chosen to leave them out. */
+	if (!p->collector)
+		whole.missing += gap->left_out;
+	if (whole.missing && call_filter_has_thread(&p->filter, record) &&
+	    !(p->recorder && !(thread && thread->last_ns)))
+		print_gap(p, record, &whole);
 }
 
 static void show(void *context, const struct call_record *record, const struct order_gap *gap)
@@ -303,6 +286,7 @@ static void show(void *context, const struct call_record *record, const struct o
 		return;
 	}
 	thread = thread_of(p, record);
+	p->now_ns = record->end_ns;
 	descriptors_follow(p->descriptors, record,
 			   p->is_partial || gap->missing || gap->left_out || gap->is_unknown);
 	if (call_printer_is_full(p)) {
@@ -313,7 +297,7 @@ static void show(void *context, const struct call_record *record, const struct o
 		p->too_old++;
 	} else {
 		show_gap(p, record, gap, thread);
-		if (record_is_chosen(p, record)) {
+		if (call_filter_passes(&p->filter, record)) {
 			print_call(p, record, thread);
 			p->shown++;
 		} else {
@@ -334,34 +318,55 @@ static int all_calls(bool wanted, struct syscall_set **ret, struct diag *d)
 	return wanted ? syscall_set_parse("all", ret, d) : 0;
 }
 
+/* What the programs have not decided yet. */
+static void printer_set_filter(struct call_printer *p)
+{
+	const struct options *o = p->options;
+	struct call_filter *filter = &p->filter;
+
+	*filter = (struct call_filter){ .calls = o->output.only, .path = o->calls.path };
+	if (p->collector)
+		return;
+	filter->conditions = &o->calls.view.conditions;
+	filter->slower_ns = o->collector.slower_than_ns;
+	filter->pids = o->targets.pids;
+	filter->nr_pids = o->targets.nr_pids;
+	filter->names = p->names;
+	filter->nr_names = o->targets.nr_selectors;
+	for (size_t i = 0; i < o->targets.nr_selectors; i++)
+		p->names[i] = o->targets.selectors[i].text;
+}
+
 static void printer_configure(struct call_printer *p)
 {
 	const struct call_options *calls = &p->options->calls;
 
+	printer_set_filter(p);
 	p->decode = (struct decode_options){ fd_name, p, p->raw, p->verbose };
 	p->truss = (struct truss_options){ .shows_thread = calls->threads,
 					   .shows_time = calls->elapsed,
 					   .shows_delta = calls->delta,
 					   .shows_cpu = calls->system_time,
 					   .is_coloured = output_has_color(p->output->stream) };
-	p->is_partial = p->options->output.only || p->options->collector.slower_than_ns;
+	p->is_partial =
+		p->collector && (p->options->output.only || p->options->collector.slower_than_ns);
 	p->mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns();
 }
 
 int call_printer_new(const struct options *o, struct collector *collector, struct output *output,
 		     struct call_printer **ret, struct diag *d)
 {
-	struct descriptor_source source = {
-		.read_link = read_link,
-		.read_socket = read_socket,
-		.sees_our_pids = process_sees_our_pids,
-	};
 	struct call_printer *p __cleanup(call_printer_freep) = calloc(1, sizeof(*p));
 	int err;
 
 	if (!p)
 		return diag_oom(d);
-	source.context = p;
+	p->source = (struct descriptor_source){
+		.context = p,
+		.read_link = read_link,
+		.read_socket = read_socket,
+		.sees_our_pids = process_sees_our_pids,
+	};
 	p->options = o;
 	p->collector = collector;
 	p->output = output;
@@ -370,7 +375,8 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
-	    descriptors_new(&source, &p->descriptors) || call_decoder_new(&p->decode, &p->decoder))
+	    descriptors_new(&p->source, &p->descriptors) ||
+	    call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
 	*ret = steal_ptr(&p);
 	return 0;
@@ -411,7 +417,7 @@ void call_printer_begin(struct call_printer *p, uint64_t start_ns, uint32_t comm
 	p->output->begun = true;
 	p->truss.start_ns = start_ns;
 	p->truss.shows_thread |= o->follow || o->targets.nr_pids > 1 || o->targets.nr_selectors ||
-				 collector_live(p->collector) > 1;
+				 (p->collector && collector_live(p->collector) > 1);
 }
 
 int call_printer_add(struct call_printer *p, const struct call_record *record)
@@ -433,7 +439,7 @@ void call_printer_show_sleeper(struct call_printer *p, const struct call_record 
 	struct thread_shown *thread = thread_of(p, record);
 
 	if (p->options->calls.format != CALL_FORMAT_TRUSS || call_printer_is_full(p) || !thread ||
-	    thread->sleeping == record->number || !record_is_chosen(p, record))
+	    thread->sleeping == record->number || !call_filter_passes(&p->filter, record))
 		return;
 	thread->sleeping = record->number;
 	p->truss.is_sleeping = true;
@@ -463,12 +469,30 @@ static uint64_t recorder_look_through(struct call_printer *p, const struct recor
 		if (!entry.record)
 			continue;
 		replaced_note(p->replaced, entry.record);
-		chosen += entry.record->end_ns <= moment_ns && record_is_chosen(p, entry.record);
+		chosen += entry.record->end_ns <= moment_ns &&
+			  call_filter_passes(&p->filter, entry.record);
+		if (!call_filter_has_thread(&p->filter, entry.record))
+			continue;
 		p->truss.shows_thread |= tid && tid != entry.record->tid;
 		tid = entry.record->tid;
 	}
 	replaced_settle(p->replaced);
 	return chosen;
+}
+
+/* Numbers of calls begin anew: nothing that was known of threads is of use, and some calls went unseen. */
+static int printer_begin_anew(struct call_printer *p)
+{
+	bool is_text = p->options->calls.format == CALL_FORMAT_TRUSS;
+
+	order_release(p->order, UINT64_MAX);
+	order_free(steal_ptr(&p->order));
+	descriptors_free(steal_ptr(&p->descriptors));
+	memset(p->threads, 0, p->nr_threads * sizeof(*p->threads));
+	if (is_text && p->shown)
+		line_put_word(&p->line, "… calls of some milliseconds not shown\n");
+	return order_new(ORDER_DEFAULT, show, p, &p->order)
+		       ?: descriptors_new(&p->source, &p->descriptors);
 }
 
 int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
@@ -482,15 +506,19 @@ int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
 		return err;
 	p->recorder = recorder;
 	p->from_ns = part->from_ns;
+	p->is_partial |= part->is_partial;
 	p->unwanted = above(recorder_look_through(p, recorder, part->moment_ns), part->count);
 	/* Calls of several CPUs are put in order as if they were shown when they were read. */
 	while (recorder_next(recorder, &position, &entry) && !err && !p->err) {
 		if (entry.record)
 			err = call_printer_add(p, entry.record);
+		else if (entry.horizon_ns == RECORDER_BREAK)
+			err = printer_begin_anew(p);
 		else
 			order_release(p->order, entry.horizon_ns);
 	}
-	call_printer_show(p, UINT64_MAX);
+	if (!err)
+		call_printer_show(p, UINT64_MAX);
 	return err;
 }
 

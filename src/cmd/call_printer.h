@@ -10,7 +10,10 @@
 
 struct call_printer;
 
-/* Borrows everything; the output is open. 0, or -errno with d filled. */
+/*
+ * Borrows everything; the output is open. Without a collector, calls come from a recording that somebody else
+ * made, and whatever the options exclude is still in it. 0, or -errno with d filled.
+ */
 int call_printer_new(const struct options *options, struct collector *collector,
 		     struct output *output, struct call_printer **ret, struct diag *d);
 void call_printer_free(struct call_printer *printer);
@@ -30,6 +33,7 @@ struct recorded_part {
 	uint64_t from_ns; /* calls that ended then or later */
 	uint64_t count;   /* but only so many of those that ended by a moment */
 	uint64_t moment_ns;
+	bool is_partial; /* some calls were not to be recorded */
 };
 
 /* Prints such a part, and nothing else from then on. 0 or -ENOMEM. */
@@ -42,13 +46,13 @@ void call_printer_show_sleeper(struct call_printer *printer, const struct call_r
 /* Whether --max-events have been printed. */
 bool call_printer_is_full(const struct call_printer *printer);
 
+/* Adds up the calls of a snapshot that the programs were to send, if these are asked for (NULL: all). */
+uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
+
 /*
  * Says on stderr what became of the calls that a reading counted; NULL: counting goes on. The name, or "",
  * tells several such sentences apart.
  */
-/* Adds up the calls of a snapshot that the programs were to send, if these are asked for (NULL: all). */
-uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
-
 void call_printer_conclude(struct call_printer *printer, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals);
 

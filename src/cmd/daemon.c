@@ -29,12 +29,40 @@ static void configuration_done(struct configuration *configuration)
 	options_freep(&configuration->first);
 }
 
+/* Whether a key is set that means nothing without another. */
+static bool recorder_is_configured(const struct options *o)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (o->given[i] && def->section && !strcmp(def->section, "recorder") &&
+		    strcmp(def->name, "record") != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whoever asks for what was recorded may want to see all of it. */
+static void recorder_complete(struct options *o)
+{
+	o->recorder_view = (struct call_view){
+		.plan = { .path_bytes = DEFAULT_PATHS,
+			  .data_bytes = DEFAULT_DATA,
+			  .structs = true },
+		.calls = o->daemon.recorder.calls,
+	};
+	o->daemon.collector.view = &o->recorder_view;
+}
+
 /* Nobody was named: everybody is meant. A unit or user may come to be later. */
 static int config_complete(struct options *o, struct diag *d)
 {
 	struct daemon_config *config = &o->daemon;
 	int err;
 
+	if (!config->recorder.is_on && recorder_is_configured(o))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"nothing is recorded that could be saved: set record = yes, too");
 	if (!targets_given(&o->targets))
 		o->targets.all = true;
 	o->collector.wait = true;
@@ -45,6 +73,8 @@ static int config_complete(struct options *o, struct diag *d)
 	config->collector.lasting = true;
 	config->collector.keep_bytes =
 		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
+	if (config->recorder.is_on)
+		recorder_complete(o);
 	config->follow = o->follow;
 	config->metrics.histograms = !o->no_histograms;
 	if (o->follow && !o->targets.nr_pids)
@@ -68,6 +98,9 @@ static int configure(const struct options *flags, struct options **ret, struct d
 		.state_dir = DEFAULT_STATE_DIR,
 		.interval_ns = 60 * NS_PER_SEC,
 		.recent_bytes = 8 << 20,
+		.recorder = { .bytes = 64 << 20,
+			      .save_last_ns = 10 * NS_PER_SEC,
+			      .save_bytes = 256 << 20 },
 		.budget_percent = BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	o->check_config = flags->check_config;
@@ -97,8 +130,9 @@ static int reload(void *closure, const struct daemon_config **ret, struct diag *
 		return err;
 	if (next->fixed != configuration->first->fixed)
 		log_line(LOG_WARNING,
-			 "reload: socket, state-dir, group, verbose and what is in [targets], "
-			 "[tables] and [metrics] change only when the daemon is restarted");
+			 "reload: socket, state-dir, group, verbose, record, record-size, "
+			 "record-calls and what is in [targets], [tables] and [metrics] change "
+			 "only when the daemon is restarted");
 	options_freep(&configuration->latest);
 	configuration->latest = next;
 	*ret = &next->daemon;

@@ -11,8 +11,8 @@
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
-	&calls_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
-	&status_verb, &history_verb, &baseline_verb, &compare_verb, &report_verb,
+	&calls_verb,   &top_verb,      &doctor_verb,  &daemon_verb, &snapshot_verb, &status_verb,
+	&history_verb, &baseline_verb, &compare_verb, &report_verb, &recorder_verb,
 };
 
 /* The completion of a shell asks for this. */

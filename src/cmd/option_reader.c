@@ -526,6 +526,7 @@ static const struct option_def *option_elsewhere(const char *called, const char 
 		{ VERB_DAEMON, "daemon" },     { VERB_SNAPSHOT, "snapshot" },
 		{ VERB_HISTORY, "history" },   { VERB_COMPARE, "compare" },
 		{ VERB_BASELINE, "baseline" }, { VERB_CALLS, "without -c" },
+		{ VERB_RECORDER, "recorder" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(verbs) * nr_option_defs; i++) {

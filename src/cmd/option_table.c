@@ -9,14 +9,18 @@
 /* Verbs that take the same options. */
 #define REPORTING   (VERB_COUNT | VERB_SNAPSHOT | VERB_HISTORY | VERB_REPORT | VERB_TOP_REPORT)
 #define SHAPING     (REPORTING | VERB_COMPARE)
-#define ASKING      (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
+#define OF_HISTORY  (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
+#define ASKING      (OF_HISTORY | VERB_RECORDER)
 #define TABLES      (VERB_COUNT | VERB_DAEMON)
 #define WITH_TARGET (VERBS_COUNTING | SHAPING | VERB_CALLS)
 #define FACE        (VERB_COUNT | VERB_CALLS)
+#define SINGLE      (VERB_CALLS | VERB_RECORDER)
 #define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR)
 
 #define FRAME_RANGE \
 	.range = "from 0.1 to 3600 seconds", .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC
+
+#define RECORD_RANGE .range = "a size from 64K to 64G", .low = 64 << 10, .high = 64ull << 30
 
 #define TO(member)                                  \
 	.offset = offsetof(struct options, member), \
@@ -64,6 +68,9 @@ const struct option_def option_defs[] = {
 	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
 	  "only what happened since: a span, a time, boot, a saved snapshot",
 	  .arg = "10m|14:05|BOOT|FILE", WORDS(since_words) },
+	{ "since", 0, OPTION_DURATION, VERB_RECORDER, TO(calls.record.last_ns),
+	  "only calls that ended in the last 5s, 200ms …", .range = "a millisecond or more",
+	  .low = NS_PER_MS, .high = UINT64_MAX },
 	{ "since", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(from), "the same as --from" },
 	{ "from", 0, OPTION_MOMENT, VERB_SNAPSHOT | VERB_HISTORY | VERB_BASELINE, TO(from),
 	  "start: 14:05, \"2026-11-19 14:05\", -2h, \"5 minutes ago\", yesterday" },
@@ -116,8 +123,10 @@ const struct option_def option_defs[] = {
 	  "daemon", .reloads = true, .value = true },
 
 	/* Targets. */
-	{ "pid", 'p', OPTION_PIDS, WITH_TARGET, TO(targets),
+	{ "pid", 'p', OPTION_PIDS, WITH_TARGET | VERB_RECORDER, TO(targets),
 	  "processes by number (may be repeated)", "targets" },
+	{ "name", 'n', OPTION_SELECTOR, VERB_RECORDER, TO(targets),
+	  "threads with this name, or matching a glob", .arg = "COMM", .value = SELECT_COMM },
 	{ "name", 'n', OPTION_SELECTOR, WITH_TARGET, TO(targets),
 	  "processes with this name or glob, now and later", "targets", .arg = "COMM",
 	  .value = SELECT_COMM },
@@ -145,25 +154,24 @@ const struct option_def option_defs[] = {
 	  .high = UINT64_MAX },
 	{ "number", 'N', OPTION_NUMBER, VERB_COUNT | VERB_SNAPSHOT, TO(count_limit),
 	  "with -i: stop after this many", .arg = "COUNT", .high = 1000000000 },
-	{ "slower-than", 0, OPTION_DURATION, FACE, TO(collector.slower_than_ns),
+	{ "slower-than", 0, OPTION_DURATION, FACE | VERB_RECORDER, TO(collector.slower_than_ns),
 	  "only calls that take at least this long, such as 10ms", .range = "an hour or less",
 	  .low = 1, .high = 3600 * NS_PER_SEC },
-	{ "trace", 't', OPTION_CALLS, SHAPING | VERB_CALLS, TO(output.only),
+	{ "trace", 't', OPTION_CALLS, SHAPING | SINGLE, TO(output.only),
 	  "report only (or, with !, all but) these calls and %classes", .asked = true },
 	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
 	  "the same in the notation of strace: trace=LIST" },
 
 	/* Which of them are shown. */
-	{ "failed", 0, OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions),
+	{ "failed", 0, OPTION_ERRNOS, SINGLE, TO(calls.conditions),
 	  "only calls that fail, or fail so: ENOENT,EACCES", .arg = "[=ERRNOS]" },
-	{ "errors-only", 'Z', OPTION_ERRNOS, VERB_CALLS, TO(calls.conditions), "the same",
-	  .arg = "" },
-	{ "successes-only", 'z', OPTION_FLAG, VERB_CALLS, TO(calls.only_succeeded),
+	{ "errors-only", 'Z', OPTION_ERRNOS, SINGLE, TO(calls.conditions), "the same", .arg = "" },
+	{ "successes-only", 'z', OPTION_FLAG, SINGLE, TO(calls.only_succeeded),
 	  "only calls that succeed" },
-	{ "path", 0, OPTION_TEXT, VERB_CALLS, TO(calls.path),
+	{ "path", 0, OPTION_TEXT, SINGLE, TO(calls.path),
 	  "only calls with a path that matches this glob", .arg = "GLOB" },
-	{ "fd", 0, OPTION_FD, VERB_CALLS, TO(calls.conditions),
-	  "only calls on this file descriptor", .arg = "N" },
+	{ "fd", 0, OPTION_FD, SINGLE, TO(calls.conditions), "only calls on this file descriptor",
+	  .arg = "N" },
 	{ "max-events", 0, OPTION_NUMBER, VERB_CALLS, TO(calls.max_events),
 	  "stop after this many lines", .high = 1000000000000 },
 
@@ -173,8 +181,7 @@ const struct option_def option_defs[] = {
 	  "the calls of the last 10s, or the last 1000",
 	  .arg = "TIME|N" },
 	{ "record-size", 0, OPTION_SIZE, VERB_CALLS, TO(calls.record.bytes),
-	  "with --last: memory for calls (default 64M)", .range = "a size from 64K to 64G",
-	  .low = 64 << 10, .high = 64ull << 30 },
+	  "with --last: memory for calls (default 64M)", RECORD_RANGE },
 	{ "save-on", 0, OPTION_TRIGGER, VERB_CALLS, TO(calls.record.save_on),
 	  "with --last: write them to FILE, FILE.2 … whenever a call\n"
 	  "is slower:10ms, failed, failed:EIO,ENOSPC, or a process\n"
@@ -185,31 +192,30 @@ const struct option_def option_defs[] = {
 	{ "string-limit", 's', OPTION_NUMBER, VERB_CALLS, TO(calls.string_bytes),
 	  "show so many bytes of strings and buffers\n(default: 256 of a path, 32 of data)",
 	  .high = MAX_FETCH - 2 },
-	{ "verbose", 'v', OPTION_FLAG, VERB_CALLS, TO(calls.structs),
+	{ "verbose", 'v', OPTION_FLAG, SINGLE, TO(calls.structs),
 	  "show the contents of all structures" },
 	{ "environment", 0, OPTION_FLAG, VERB_CALLS, TO(calls.environment),
 	  "show the environment of execve" },
-	{ "raw", 'x', OPTION_FLAG, VERB_CALLS, TO(calls.raw), "show arguments in hexadecimal" },
+	{ "raw", 'x', OPTION_FLAG, SINGLE, TO(calls.raw), "show arguments in hexadecimal" },
 	{ "dump", 0, OPTION_FD_SET, VERB_CALLS, TO(calls.dumped),
 	  "below each call on these descriptors, show its data", .arg = "N,..." },
-	{ "threads", 'l', OPTION_FLAG, VERB_CALLS, TO(calls.threads),
-	  "begin each line with PID/TID" },
-	{ "elapsed", 0, OPTION_FLAG, VERB_CALLS, TO(calls.elapsed),
+	{ "threads", 'l', OPTION_FLAG, SINGLE, TO(calls.threads), "begin each line with PID/TID" },
+	{ "elapsed", 0, OPTION_FLAG, SINGLE, TO(calls.elapsed),
 	  "and with the seconds since the start" },
-	{ "delta", 'D', OPTION_FLAG, VERB_CALLS, TO(calls.delta),
+	{ "delta", 'D', OPTION_FLAG, SINGLE, TO(calls.delta),
 	  "and with the seconds since the thread's last call" },
-	{ "system-time", 'E', OPTION_FLAG, VERB_CALLS, TO(calls.system_time),
+	{ "system-time", 'E', OPTION_FLAG, SINGLE, TO(calls.system_time),
 	  "and with the CPU seconds that the call took" },
 	{ "stack-trace", 'k', OPTION_FLAG, VERB_CALLS, TO(calls.stack_trace),
 	  "show the user stack below each call" },
-	{ "json", 0, OPTION_VALUE, VERB_CALLS, TO(calls.format), "a JSON object a line",
+	{ "json", 0, OPTION_VALUE, SINGLE, TO(calls.format), "a JSON object a line",
 	  .value = CALL_FORMAT_JSON },
-	{ "format", 0, OPTION_CHOICE, VERB_CALLS, TO(calls.format),
+	{ "format", 0, OPTION_CHOICE, SINGLE, TO(calls.format),
 	  "truss, strace (as strace -f -ttt -T -y), or json", .arg = "NAME",
 	  WORDS(call_format_names) },
 
 	/* Reports. */
-	{ "output", 'o', OPTION_FILE, SHAPING | VERB_CALLS, TO(output.path),
+	{ "output", 'o', OPTION_FILE, SHAPING | SINGLE, TO(output.path),
 	  "write the report to FILE" },
 	{ "wide", 'w', OPTION_VALUE, SHAPING, TO(report.format),
 	  "a wide table: times, percentiles, waiting calls apart", .value = FORMAT_WIDE },
@@ -288,6 +294,24 @@ const struct option_def option_defs[] = {
 	{ "max-paths", 0, OPTION_NUMBER, VERB_COUNT | VERB_TOP_REPORT, TO(collector.max_paths),
 	  "paths or files that --by tells apart (default 16384)", .high = 1000000 },
 
+	/* The daemon's recorder. */
+	{ "record", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.recorder.is_on),
+	  "keep the newest single calls, for bpftruss recorder dump", "recorder" },
+	{ "record-size", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.recorder.bytes),
+	  "memory for them (default 64M)", "recorder", RECORD_RANGE },
+	{ "record-calls", 0, OPTION_CALLS, VERB_DAEMON, TO(daemon.recorder.calls),
+	  "record only (or, with !, all but) these calls and %classes", "recorder" },
+	{ "save-on", 0, OPTION_TRIGGER, VERB_DAEMON, TO(daemon.recorder.save_on),
+	  "save them to a file whenever a call is slower:10ms, failed,\n"
+	  "failed:EIO,ENOSPC, or a process ends by a signal (may be\nrepeated)",
+	  "recorder", .reloads = true, .arg = "EVENT", WORDS(trigger_words) },
+	{ "save-last", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.recorder.save_last_ns),
+	  "so much of the time before is in the file (default 10s)", "recorder", .reloads = true,
+	  .range = "a millisecond or more", .low = NS_PER_MS, .high = UINT64_MAX },
+	{ "save-size", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.recorder.save_bytes),
+	  "limit on all files; remove the oldest (default 256M)", "recorder", .reloads = true,
+	  .range = "a size of 1M or more", .low = 1 << 20, .high = UINT64_MAX },
+
 	/* The daemon's history. */
 	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep no history",
 	  "history", .reloads = true },
@@ -322,7 +346,7 @@ const struct option_def option_defs[] = {
 	  "one JSON object instead of text", .value = FORMAT_JSON },
 	{ "socket", 0, OPTION_TEXT, ASKING, TO(socket),
 	  "socket of the daemon (default " DEFAULT_SOCKET ")", .arg = "PATH" },
-	{ "state-dir", 0, OPTION_TEXT, ASKING, TO(state_dir),
+	{ "state-dir", 0, OPTION_TEXT, OF_HISTORY, TO(state_dir),
 	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")",
 	  .arg = "DIR" },
 

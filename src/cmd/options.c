@@ -12,6 +12,7 @@ void options_done(struct options *o)
 	free(o->targets.pids);
 	syscall_set_free(o->output.only);
 	syscall_set_free(o->output.waiting);
+	syscall_set_free(o->daemon.recorder.calls);
 	for (size_t i = 0; i < o->nr_kept; i++)
 		free(o->kept[i]);
 	free(o->kept);
@@ -40,6 +41,12 @@ static void calls_set_prefix(struct call_conditions *conditions, const char *glo
 	memcpy(conditions->path, glob, conditions->path_size);
 }
 
+static void conditions_complete(struct call_options *calls)
+{
+	calls->view.conditions = calls->conditions;
+	calls->view.conditions.only_succeeded = calls->only_succeeded;
+}
+
 /* What the programs are to send of single calls. */
 static void calls_complete(struct options *o)
 {
@@ -51,11 +58,10 @@ static void calls_complete(struct options *o)
 			  .data_bytes = bytes ?: DEFAULT_DATA,
 			  .structs = calls->structs || calls->format != CALL_FORMAT_TRUSS,
 			  .environment = calls->environment },
-		.conditions = calls->conditions,
 	};
+	conditions_complete(calls);
 	if (calls->dumped)
 		calls->view.plan.data_bytes = MAX_FETCH;
-	calls->view.conditions.only_succeeded = calls->only_succeeded;
 	if (calls->path)
 		calls_set_prefix(&calls->view.conditions, calls->path);
 	o->collector.view = &calls->view;
@@ -96,6 +102,8 @@ static void collector_complete(struct options *o)
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
 		calls_complete(o);
+	if (o->verb->bit == VERB_RECORDER)
+		conditions_complete(&o->calls);
 	if (o->report.exemplars)
 		exemplars_complete(o);
 	c->lists_calls = o->in_flight;
@@ -258,9 +266,7 @@ static int in_flight_check(const struct options *o, struct diag *d)
 /* Whether calls are saved when something happens. */
 bool calls_are_saved(const struct options *o)
 {
-	const struct save_triggers *on = &o->calls.record.save_on;
-
-	return on->slower_ns || on->failed || on->signal;
+	return save_triggers_given(&o->calls.record.save_on);
 }
 
 bool calls_are_recorded(const struct options *o)
@@ -283,7 +289,7 @@ static int call_format_check(const struct options *o, struct diag *d)
 						"system-time" };
 	const char *name = call_format_names[o->calls.format], *format, *json;
 
-	if (o->verb->bit != VERB_CALLS)
+	if (!(o->verb->bit & (VERB_CALLS | VERB_RECORDER)))
 		return 0;
 	format = option_given(o, "format");
 	json = option_given(o, "json");
@@ -322,6 +328,8 @@ static int record_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+#define FAILS_OR_SUCCEEDS "a call either fails or succeeds: give --failed or --successes-only"
+
 static int count_check(const struct options *o, struct diag *d)
 {
 	const struct collector_options *c = &o->collector;
@@ -344,8 +352,7 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
-		{ o->calls.conditions.only_failed && o->calls.only_succeeded,
-		  "a call either fails or succeeds: give --failed or --successes-only" },
+		{ o->calls.conditions.only_failed && o->calls.only_succeeded, FAILS_OR_SUCCEEDS },
 		{ !targets_given(&o->targets) && !o->command,
 		  "whose calls? give -p PID for a running process, or a command to run; see "
 		  "'bpftruss help'" },
@@ -397,6 +404,9 @@ static const char *verb_lacks(const struct options *o)
 			  (o->interval_ns || o->duration_ns),
 		  "-i and -d report what comes next, --since, --from and --to what has been: give "
 		  "one or the other" },
+		{ verb == VERB_RECORDER && o->calls.conditions.only_failed &&
+			  o->calls.only_succeeded,
+		  FAILS_OR_SUCCEEDS },
 		{ verb == VERB_SNAPSHOT && o->count_limit && !o->interval_ns,
 		  "-N counts intervals: give -i TIME, too" },
 	};
@@ -412,7 +422,7 @@ int options_complete(struct options *o, struct diag *d)
 {
 	struct report_options *r = &o->report;
 	const bool has_report = !(o->verb->bit & (VERB_TOP | VERB_DOCTOR | VERB_DAEMON |
-						  VERB_STATUS | VERB_BASELINE));
+						  VERB_STATUS | VERB_BASELINE | VERB_RECORDER));
 	const char *lacks;
 	int err;
 
@@ -446,5 +456,5 @@ int options_complete(struct options *o, struct diag *d)
 	lacks = verb_lacks(o);
 	if (lacks)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s", lacks);
-	return has_report ? report_check(o, d) : 0;
+	return has_report ? report_check(o, d) : call_format_check(o, d);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "calls/triggers.h"
 #include "collect/collector.h"
 #include "daemon/config.h"
 #include "model/rates.h"
@@ -36,11 +37,13 @@ enum verb_bit {
 	VERB_REPORT = 1 << 9,
 	VERB_TOP_REPORT = 1 << 10, /* top --once with what makes a report of it */
 	VERB_CALLS = 1 << 11,      /* no word of its own either: single calls, without -c */
+	VERB_RECORDER = 1 << 12,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 	/* These report what a daemon keeps: it does not tell KEYS_NOT_KEPT apart. */
 	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
 	/* These take words that are no options; those of the truss face are a command to run. */
-	VERBS_WITH_WORDS = VERB_COUNT | VERB_CALLS | VERB_BASELINE | VERB_COMPARE | VERB_REPORT,
+	VERBS_WITH_WORDS = VERB_COUNT | VERB_CALLS | VERB_BASELINE | VERB_COMPARE | VERB_REPORT |
+			   VERB_RECORDER,
 	VERBS_WITH_COMMAND = VERB_COUNT | VERB_CALLS,
 };
 
@@ -60,7 +63,7 @@ struct verb {
 
 extern const struct verb count_verb, calls_verb, top_verb, top_report_verb, doctor_verb,
 	daemon_verb, snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb,
-	report_verb;
+	report_verb, recorder_verb;
 
 /* Files that are written besides the report. */
 enum side_file {
@@ -99,14 +102,6 @@ enum call_format {
 };
 
 extern const char *const call_format_names[NR_CALL_FORMAT];
-
-/* When what was recorded is saved. */
-struct save_triggers {
-	uint64_t slower_ns;  /* a call takes so long; 0: whatever it takes */
-	bool failed;         /* a call fails with one of the errors */
-	bool signal;         /* a process ends by a signal */
-	uint64_t errnos[64]; /* a bit for each */
-};
 
 /* Calls are recorded, and printed later. */
 struct record_options {
@@ -170,6 +165,7 @@ struct options {
 	bool check_config, no_histograms;
 	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
 	struct daemon_config daemon;
+	struct call_view recorder_view; /* what it records */
 	uint64_t fixed; /* a hash of the options that a reload cannot change, as they were given */
 
 	/* Verbs that ask the daemon. */

@@ -61,23 +61,6 @@ void recording_begin(struct recording *r)
 
 /* --- what comes ----------------------------------------------------------------------------------- */
 
-/* A signal interrupted the call, and the kernel begins it anew: nobody has seen it fail. */
-static bool is_interruption(uint64_t number)
-{
-	return number >= 512 && number <= 516 && number != 515;
-}
-
-static bool record_meets(const struct call_record *record, const struct save_triggers *on)
-{
-	uint64_t number = (uint64_t)-record->result;
-
-	if (on->slower_ns && record->flags & CALL_TIMED && record->wall_ns >= on->slower_ns)
-		return true;
-	return on->failed && record->flags & CALL_RETURNED && record->result < 0 &&
-	       !is_interruption(number) && number < 64 * ARRAY_SIZE(on->errnos) &&
-	       on->errnos[number / 64] >> number % 64 & 1;
-}
-
 int recording_add(void *recording, const struct call_record *record)
 {
 	struct recording *r = recording;
@@ -85,7 +68,7 @@ int recording_add(void *recording, const struct call_record *record)
 	/* No call: whatever is missing at the end of a thread is in the sum. */
 	if (record->flags & CALL_NONE)
 		return 0;
-	if (record_meets(record, &r->options->calls.record.save_on)) {
+	if (save_triggers_meet(&r->options->calls.record.save_on, record)) {
 		r->met++;
 		r->met_ns = min_u64(r->met_ns, record->end_ns);
 	}

@@ -22,6 +22,7 @@ struct call_ring {
 struct call_rings {
 	struct call_ring *rings; /* by CPU */
 	uint32_t count;
+	uint32_t bytes; /* of each */
 	struct map_array *open_calls;
 	struct call_record *last; /* of threads that have ended since the last taking */
 	size_t nr_last;
@@ -135,8 +136,9 @@ int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct 
 	for (uint32_t i = 0; i < cpus; i++)
 		rings->rings[i].fd = -1;
 	err = call_plans_fill(skel, &view->plan);
+	rings->bytes = ring_bytes(view->ring_bytes, cpus);
 	for (uint32_t i = 0; i < cpus && !err; i++)
-		err = ring_new(rings, skel, i, ring_bytes(view->ring_bytes, cpus));
+		err = ring_new(rings, skel, i, rings->bytes);
 	err = err ?: map_array_new(skel->maps.open_calls, &rings->open_calls);
 	if (err)
 		return err;
@@ -156,6 +158,11 @@ void call_rings_free(struct call_rings *rings)
 	free(rings->last);
 	free(rings->rings);
 	free(rings);
+}
+
+size_t call_rings_bytes(const struct call_rings *rings)
+{
+	return (size_t)rings->bytes * rings->count;
 }
 
 int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *take, void *context)

@@ -22,6 +22,9 @@ int call_plans_fill(const struct truss_bpf *skel, const struct plan_options *opt
 void call_rings_free(struct call_rings *rings);
 CLEANUP_OF(call_rings, call_rings_free)
 
+/* The memory of all rings. */
+size_t call_rings_bytes(const struct call_rings *rings);
+
 /* Answers collector_take_calls(). */
 int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *take, void *context);
 

@@ -126,9 +126,10 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	tables_size(&c->tables, skel, options);
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS)
 		skel->rodata->pidns_inum = (uint32_t)st.st_ino;
-	if (!options->calls)
+	if (!options->calls && !(options->view && options->view->calls))
 		bpf_map__set_max_entries(skel->maps.chosen_calls, 1);
 	skel->rodata->some_calls = options->calls != NULL;
+	skel->rodata->shows_some = options->view && options->view->calls;
 	if (!options->nr_selectors)
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
@@ -152,18 +153,23 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	collector_configure_stacks(c, options);
 }
 
-static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)
+/* Tells the programs which calls are counted, and which of them are sent; NULL: all. */
+static int mark_calls(struct bpf_map *map, const struct syscall_set *counted,
+		      const struct syscall_set *sent)
 {
-	uint8_t marked = 1;
+	uint8_t marks;
 	uint32_t key;
 	int err = 0;
 
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = 0; nr < CALLS_INDEXED && !err; nr++) {
-			if (!syscall_set_has(calls, abi, nr))
+			if (!syscall_set_has(counted, abi, nr))
 				continue;
+			marks = CALL_MARK_CHOSEN;
+			if (syscall_set_has(sent, abi, nr))
+				marks |= CALL_MARK_SHOWN;
 			key = (uint32_t)(abi * CALLS_INDEXED + nr);
-			err = bpf_map__update_elem(map, &key, sizeof(key), &marked, sizeof(marked),
+			err = bpf_map__update_elem(map, &key, sizeof(key), &marks, sizeof(marks),
 						   BPF_ANY);
 		}
 	}
@@ -192,8 +198,9 @@ static int collector_load(struct collector *c, const struct collector_options *o
 		return outcome(-errno, "open the BPF object", d);
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
-	if (!err && options->calls)
-		err = mark_calls(c->skel->maps.chosen_calls, options->calls);
+	if (!err && (c->skel->rodata->some_calls || c->skel->rodata->shows_some))
+		err = mark_calls(c->skel->maps.chosen_calls, options->calls,
+				 options->view ? options->view->calls : NULL);
 	if (!err && options->split_by >= SPLIT_PATH)
 		err = arguments_new(c->skel, &c->arguments);
 	if (!err && options->view)
@@ -507,6 +514,8 @@ uint32_t collector_live(const struct collector *c)
 
 void collector_step_down(struct collector *c, enum collector_step step)
 {
+	__atomic_store_n(&c->skel->data_control->control.calls_off, step >= STEP_NO_CALLS,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&c->skel->data_control->control.stacks_off, step >= STEP_NO_STACKS,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&c->skel->data_control->control.errnos_off, step >= STEP_NO_ERRNOS,

@@ -92,6 +92,7 @@ uint32_t collector_live(const struct collector *collector);
 /* Steps that leave something out to cost less. Each leaves out what those before it do, too. */
 enum collector_step {
 	STEP_NORMAL = 0,
+	STEP_NO_CALLS,  /* single calls count as left out; needs options.view to mean anything */
 	STEP_NO_STACKS, /* calls count as of STACK_OTHERS; needs options.stacks to mean anything */
 	STEP_NO_ERRNOS, /* errors count as LOSS_ERRNO_OFF */
 	NR_STEP,

@@ -96,7 +96,7 @@ static void cost_fill_bytes(const struct collector *c, struct collector_cost *co
 			return;
 	}
 	collector_tables(c, &files, &tables);
-	cost->kernel_bytes = maps + tables;
+	cost->kernel_bytes = maps + tables + (c->rings ? call_rings_bytes(c->rings) : 0);
 }
 
 int collector_cost(const struct collector *c, struct collector_cost *ret)

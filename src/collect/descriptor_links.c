@@ -4,6 +4,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 ssize_t descriptor_link_read(__attribute__((unused)) void *context, uint32_t pid, int fd, char *buf,
 			     size_t size)
@@ -50,4 +53,30 @@ bool process_sees_our_pids(__attribute__((unused)) void *context, uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
 	return !stat("/proc/self/ns/pid", &ours) && !stat(path, &theirs) &&
 	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
+bool process_is_so_old(uint32_t pid, uint64_t mono_ns)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK), ticks;
+	FILE *file __cleanup(fclosep) = NULL;
+	struct timespec boot;
+	char path[64], line[1024];
+	size_t length;
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	length = file ? fread(line, 1, sizeof(line) - 1, file) : 0;
+	line[length] = 0;
+	/* A name may have blanks and parentheses. The start is the 20th number behind it. */
+	end = strrchr(line, ')');
+	if (!end || clock_gettime(CLOCK_BOOTTIME, &boot) ||
+	    sscanf(end,
+		   ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %" SCNu64,
+		   &ticks) != 1)
+		return false;
+	/* Since the host booted, with the time for which it was suspended. */
+	mono_ns += (uint64_t)boot.tv_sec * NS_PER_SEC + (uint64_t)boot.tv_nsec - clock_mono_ns();
+	return ticks * tick_ns <= mono_ns + tick_ns;
 }

@@ -21,3 +21,6 @@ ssize_t socket_describe(void *context, uint32_t pid, int fd, uint64_t inode, cha
 
 /* Whether a process is in our own pid namespace. */
 bool process_sees_our_pids(void *context, uint32_t pid);
+
+/* Whether who has a pid now had it at a moment (CLOCK_MONOTONIC), up to a hundredth of a second. */
+bool process_is_so_old(uint32_t pid, uint64_t mono_ns);

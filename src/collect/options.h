@@ -13,7 +13,8 @@
 struct call_view {
 	struct plan_options plan;
 	struct call_conditions conditions;
-	uint32_t ring_bytes; /* of each CPU; 0: as is sane */
+	const struct syscall_set *calls; /* only these; NULL: all that are counted. Borrowed */
+	uint32_t ring_bytes;             /* of each CPU; 0: as is sane */
 	bool only_slowest; /* no others than those that took longer than any before of their thread and kind */
 };
 

@@ -36,11 +36,12 @@ static uint64_t programs_ns(const struct collector *collector)
 	return collector_cost(collector, &cost) ? 0 : cost.programs_ns;
 }
 
-void budget_set(struct budget *b, double limit_percent, bool has_stacks,
+void budget_set(struct budget *b, double limit_percent, bool has_calls, bool has_stacks,
 		struct collector *collector)
 {
 	*b = (struct budget){
 		.limit_percent = limit_percent,
+		.has_calls = has_calls,
 		.has_stacks = has_stacks,
 		.used_percent = -1,
 		.calm_wanted = BUDGET_CALM_SPANS,
@@ -51,8 +52,12 @@ void budget_set(struct budget *b, double limit_percent, bool has_stacks,
 	collector_step_down(collector, STEP_NORMAL);
 }
 
-static const char *const step_gives_up[NR_STEP] = {
-	[STEP_NO_STACKS] = "call stacks", [STEP_NO_ERRNOS] = "which errors occur"
+static const struct {
+	const char *what, *verb;
+} step_gives_up[NR_STEP] = {
+	[STEP_NO_CALLS] = { "single calls", "recorded" },
+	[STEP_NO_STACKS] = { "call stacks", "counted" },
+	[STEP_NO_ERRNOS] = { "which errors occur", "counted" },
 };
 
 /* Takes a step: down is 1, up is -1. */
@@ -62,8 +67,9 @@ static void budget_step(struct budget *b, int direction, double percent,
 	const enum collector_step before = b->step;
 	int step = (int)before + direction;
 
-	/* Without stacks there are none to give up. */
-	if (step == STEP_NO_STACKS && !b->has_stacks)
+	/* What there is not cannot be given up. */
+	while ((step == STEP_NO_CALLS && !b->has_calls) ||
+	       (step == STEP_NO_STACKS && !b->has_stacks))
 		step += direction;
 	b->step = (enum collector_step)step;
 	b->spans_over = b->spans_calm = 0;
@@ -71,13 +77,15 @@ static void budget_step(struct budget *b, int direction, double percent,
 	if (direction > 0)
 		log_line(LOG_WARNING,
 			 "counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are "
-			 "not counted from now on, until it costs less",
-			 percent, b->limit_percent, step_gives_up[b->step]);
+			 "not %s from now on, until it costs less",
+			 percent, b->limit_percent, step_gives_up[b->step].what,
+			 step_gives_up[b->step].verb);
 	else
 		log_line(LOG_NOTICE,
 			 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
-			 "counted again",
-			 percent, b->limit_percent, step_gives_up[before]);
+			 "%s again",
+			 percent, b->limit_percent, step_gives_up[before].what,
+			 step_gives_up[before].verb);
 	/* Stacks or errnos may cost too much again: they are tried again less and less often. */
 	if (b->step == STEP_NORMAL)
 		b->calm_wanted = (unsigned int)min_u64(b->calm_wanted * 2, BUDGET_MAX_CALM_SPANS);

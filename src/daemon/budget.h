@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Measures what the daemon itself costs: its own CPU time and that of its programs in the kernel,
- * as an average over the last spans. Past a budget it gives up what costs most: call stacks first,
- * then errnos. It takes them up again when counting costs half of the budget at most, and so for
+ * as an average over the last spans. Past a budget it gives up what costs most: first the recording of
+ * single calls, then call stacks, then errnos. It takes them up again when counting costs half of the budget at most, and so for
  * longer each time. The cost of answers is in no budget: to count less would make them no cheaper.
  */
 #pragma once
@@ -15,7 +15,8 @@ struct budget {
 	double own_percent;     /* of that, the daemon's own */
 	double answers_percent; /* of that, for clients */
 	enum collector_step step;
-	bool has_stacks;          /* which can be given up */
+	bool has_calls;           /* which can be given up */
+	bool has_stacks;          /* so can these */
 	unsigned int spans_over;  /* in a row */
 	unsigned int spans_calm;  /* the same, at half of the limit or below */
 	unsigned int calm_wanted; /* before the next step up */
@@ -31,7 +32,7 @@ struct budget {
 uint64_t budget_own_ns(void);
 
 /* Begins anew: everything is counted. */
-void budget_set(struct budget *budget, double limit_percent, bool has_stacks,
+void budget_set(struct budget *budget, double limit_percent, bool has_calls, bool has_stacks,
 		struct collector *collector);
 
 /* Ends a span, of which what answers cost is not judged. */

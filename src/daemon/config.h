@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "calls/triggers.h"
 #include "collect/collector.h"
 #include "metrics/metrics.h"
 #include "store/history.h"
@@ -14,6 +15,19 @@
 #define DEFAULT_SOCKET    "/run/bpftruss/bpftruss.sock"
 #define DEFAULT_STATE_DIR "/var/lib/bpftruss"
 #define DEFAULT_GROUP     "bpftruss"
+
+/* Says what the flight recorder does. */
+struct recorder_config {
+	/* These are obeyed only at the start. */
+	bool is_on;
+	uint64_t bytes;            /* of memory */
+	struct syscall_set *calls; /* that are recorded; NULL: all. Owned by the options */
+
+	/* These at a reload too. */
+	struct save_triggers save_on;
+	uint64_t save_last_ns; /* before an event */
+	uint64_t save_bytes;   /* of all files */
+};
 
 /* Its texts live as long as whoever read them from file and flags. */
 struct daemon_config {
@@ -32,6 +46,8 @@ struct daemon_config {
 	bool no_history;
 	struct history_options keep;
 	double budget_percent; /* of one CPU; 0: none */
+
+	struct recorder_config recorder;
 };
 
 /*

@@ -262,7 +262,7 @@ int counts_tick(struct counts *c, struct diag *d)
 }
 
 int counts_replace(struct counts *c, const struct collector_options *options, bool *replaced,
-		   struct diag *d)
+		   struct collector **ret_old, struct diag *d)
 {
 	struct collector *larger __cleanup(collector_freep) = NULL;
 	struct snapshot *first;
@@ -283,7 +283,7 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	recent_clear(&c->recent);
 	snapshot_free(steal_ptr(&c->earlier));
 	snapshot_free(c->last);
-	collector_free(c->collector);
+	*ret_old = c->collector;
 	c->collector = steal_ptr(&larger);
 	c->last = first;
 	c->history_is_older = true;

@@ -69,10 +69,10 @@ void counts_done(struct counts *counts);
  * Begins anew with a collector of these options, whose tables are larger: the interval ends, there is
  * a short gap behind it, and totals and marks begin with what is counted from now on. When the new
  * one cannot be opened the old one goes on, *replaced is false and d says why. When anything fails
- * after that, nothing is counted any more.
+ * after that, nothing is counted any more. The old one, which has stopped, is the caller's then.
  */
 int counts_replace(struct counts *counts, const struct collector_options *options, bool *replaced,
-		   struct diag *d);
+		   struct collector **ret_old, struct diag *d);
 
 /* Ends an interval: one more reading, and what came since the last tick goes into the history. */
 int counts_tick(struct counts *counts, struct diag *d);

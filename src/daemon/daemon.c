@@ -36,6 +36,7 @@ struct daemon {
 	const struct daemon_reload *reload;
 	struct counts counts;
 	struct budget budget;
+	struct call_log calls;
 	struct service service;
 	struct ipc_server *servers[NR_SERVER]; /* NULL: none */
 	struct stat bound;                     /* the name of our socket; all zero: systemd's */
@@ -56,6 +57,7 @@ static void daemon_done(struct daemon *daemon)
 	for (int i = 0; i < NR_SERVER; i++)
 		ipc_server_free(daemon->servers[i]);
 	service_done(&daemon->service);
+	call_log_done(&daemon->calls);
 	counts_done(&daemon->counts);
 	metrics_free(daemon->counts.metrics);
 	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
@@ -98,7 +100,8 @@ static void on_tick(struct daemon *daemon)
 static void collector_follow(struct daemon *daemon)
 {
 	daemon->sources[SOURCE_EVENTS].fd = collector_fd(daemon->counts.collector);
-	budget_set(&daemon->budget, daemon->config->budget_percent, daemon->first->collector.stacks,
+	budget_set(&daemon->budget, daemon->config->budget_percent,
+		   daemon->first->collector.view != NULL, daemon->first->collector.stacks,
 		   daemon->counts.collector);
 }
 
@@ -111,6 +114,7 @@ static void collector_follow(struct daemon *daemon)
  */
 static int renew_tables(struct daemon *daemon)
 {
+	struct collector *old __cleanup(collector_freep) = NULL;
 	struct collector_options larger = daemon->first->collector;
 	const char *why = "the tables in the kernel were nearly full";
 	const uint64_t now_ns = clock_mono_ns();
@@ -132,7 +136,9 @@ static int renew_tables(struct daemon *daemon)
 	}
 	larger.threads = daemon->threads;
 	larger.hurried = true;
-	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
+	err = counts_replace(&daemon->counts, &larger, &replaced, &old, &daemon->d);
+	if (old)
+		call_log_change_collector(&daemon->calls, daemon->counts.collector);
 	if (!err) {
 		collector_follow(daemon);
 		log_line(LOG_NOTICE,
@@ -153,6 +159,7 @@ static void on_pulse(struct daemon *daemon)
 	budget_check(&daemon->budget, daemon->counts.collector);
 	daemon->err = renew_tables(daemon);
 	service_watch_tables(&daemon->service);
+	call_log_tell(&daemon->calls);
 	notify_send(
 		"WATCHDOG=1\nSTATUS=%zu processes, %zu rows; %.2f%% of a CPU, programs included",
 		daemon->counts.last->nr_processes, daemon->counts.last->nr_rows,
@@ -195,6 +202,7 @@ static void daemon_reload_config(struct daemon *daemon)
 	} else {
 		daemon->config = config;
 		daemon->service.config = config;
+		daemon->calls.config = config;
 		daemon->counts.recent.max_bytes = config->recent_bytes;
 		counts_open_history(&daemon->counts, config);
 		collector_follow(daemon);
@@ -270,6 +278,7 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 		.config = daemon->config,
 		.counts = &daemon->counts,
 		.budget = &daemon->budget,
+		.calls = &daemon->calls,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
 	fd = socket_inherited(d);
@@ -300,7 +309,8 @@ static int start_counting(struct daemon *daemon, struct diag *d)
 		return err;
 	counts_open_history(&daemon->counts, daemon->config);
 	collector_follow(daemon);
-	return 0;
+	return call_log_open(&daemon->calls, daemon->config, daemon->counts.collector,
+			     daemon->asked_at, d);
 }
 
 /* --- the loop ---------------------------------------------------------------------------------- */
@@ -342,9 +352,10 @@ static int run_once(struct daemon *daemon, struct diag *d)
 	const struct pollfd *sources = daemon->sources;
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
-	uint64_t start_ns = clock_cpu_ns(), served_ns;
+	uint64_t start_ns, served_ns;
 	int err;
 
+	patience_ms = sooner_ms(patience_ms, call_log_patience_ms(&daemon->calls));
 	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
 		return errno == EINTR ? 0
 				      : diag_set(d, DIAG_FAILED, errno, "cannot wait: %s",
@@ -356,6 +367,10 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		*d = daemon->d;
 		return daemon->err;
 	}
+	err = call_log_look(&daemon->calls, d);
+	if (err)
+		return err;
+	start_ns = clock_cpu_ns();
 	served_ns = servers_run(daemon);
 	/* Once nobody waits. Where it fails, the next reading tries again, and says so. */
 	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)

@@ -178,3 +178,8 @@ int question_since(const struct question *q, struct counts_question *ret)
 		return number_parse(q, "mark", mark, UINT64_MAX, &ret->ns);
 	return ret->since == SINCE_AGO ? read_ns(q, "since", &ret->ns) : 0;
 }
+
+int question_number(const struct question *q, const char *name, uint64_t *ret)
+{
+	return read_number(q, name, UINT64_MAX, ret);
+}

@@ -41,5 +41,8 @@ void asked_report_done(struct asked_report *report);
 /* from, to and step; sum=call is by_call. */
 int question_span(const struct question *q, struct history_question *ret);
 
+/* A number; 0 if it is absent. */
+int question_number(const struct question *q, const char *name, uint64_t *ret);
+
 /* since or mark: none is the start of the daemon. */
 int question_since(const struct question *q, struct counts_question *ret);

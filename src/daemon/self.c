@@ -131,6 +131,7 @@ void service_status(const struct service *s, struct daemon_status *ret)
 	ret->losses = &last->losses;
 	status_cost(s, ret);
 	status_past(s, ret);
+	call_log_status(s->calls, &ret->recorder);
 	ret->clients = clients->clients;
 	ret->requests = clients->requests;
 	ret->refused = clients->refused;

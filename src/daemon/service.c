@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Answers questions. All who may ask see everything that is counted: root, the daemon's own user
- * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing
+ * and the group of its socket. Only the first two may change baselines, or see single calls: their
+ * arguments have what is in files and on the network. Over TCP there is nothing
  * but /metrics.
  */
 #include "daemon/service.h"
@@ -262,12 +263,24 @@ static int answer_remove(struct asked *asked)
 	return answer_done(asked, err);
 }
 
+/* --- the recorder ------------------------------------------------------------------------------ */
+
+static int answer_recorder(struct asked *asked)
+{
+	uint64_t position;
+	int err = question_number(&asked->question, "from", &position);
+
+	asked->content_type = "application/octet-stream";
+	return err ?: call_log_write(asked->service->calls, position, asked->body, &asked->d);
+}
+
 /* --- routes ------------------------------------------------------------------------------------ */
 
 enum route_right {
 	RIGHT_ANYBODY, /* who reached us: also over TCP */
 	RIGHT_READ,
 	RIGHT_CHANGE,
+	RIGHT_CALLS, /* to see single calls */
 };
 
 #define KINDS    "name unit cgroup user"
@@ -291,6 +304,7 @@ static const struct route {
 		   "successes_only hist width waiting stacks top_stacks",
 	  answer_report },
 	{ "GET", "/v1/status", false, false, RIGHT_READ, "", answer_status },
+	{ "GET", "/v1/recorder", true, false, RIGHT_CALLS, "from", answer_recorder },
 	{ "GET", "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",
 	  answer_history },
 	{ "GET", "/v1/baselines", true, true, RIGHT_READ, "", answer_baselines },
@@ -313,7 +327,7 @@ static bool peer_may(const struct ipc_peer *peer, enum route_right right)
 {
 	const bool owns = peer->known && (peer->uid == 0 || peer->uid == geteuid());
 
-	if (right == RIGHT_CHANGE)
+	if (right >= RIGHT_CHANGE)
 		return owns;
 	return owns || (peer->known ? peer->in_group : right == RIGHT_ANYBODY);
 }
@@ -397,10 +411,14 @@ static void route_answer(const struct route *route, struct service *service,
 	answer->content_type = asked.content_type;
 }
 
-static void answer_forbidden(struct ipc_answer *answer)
+static void answer_forbidden(struct ipc_answer *answer, enum route_right right)
 {
 	ipc_answer_error(answer, 403,
-			 "permission denied: be root, or in the socket's group for reading");
+			 right == RIGHT_CALLS
+				 ? "permission denied: recorded calls have what programs read, "
+				   "write and send, so only root and the daemon's user may see them"
+				 : "permission denied: be root, or in the socket's group for "
+				   "reading");
 }
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
@@ -410,7 +428,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 
 	/* Nor do they learn which paths there are. */
 	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
-		answer_forbidden(answer);
+		answer_forbidden(answer, RIGHT_ANYBODY);
 		return;
 	}
 	for (; route < end; route++) {
@@ -425,7 +443,8 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 				 is_known ? "this path does not support the method"
 					  : "no such path; docs/PROTOCOL.md lists all paths");
 	else if (!peer_may(&request->peer, route->right))
-		answer_forbidden(answer);
+		answer_forbidden(answer,
+				 peer_may(&request->peer, RIGHT_READ) ? route->right : RIGHT_READ);
 	else if (route->is_dear && request->is_crowded)
 		ipc_answer_error(answer, 503,
 				 "the daemon is busy with other answers: try again in a second");

@@ -5,6 +5,7 @@
 #include "daemon/baselines.h"
 #include "daemon/budget.h"
 #include "daemon/counts.h"
+#include "daemon/call_log.h"
 #include "ipc/server.h"
 
 /* A text of /metrics: anybody may ask, as often as he likes, and each text takes a reading. */
@@ -19,6 +20,7 @@ struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
 	const struct budget *budget;
+	struct call_log *calls;
 	struct ipc_server *local;               /* of the unix socket */
 	char targets[256];                      /* who is counted, in words */
 	uint64_t scrapes;                       /* of /metrics */

@@ -37,7 +37,7 @@ static void put_counting(struct json_writer *to, const struct daemon_status *s)
 
 static void put_cost(struct json_writer *to, const struct daemon_status *s)
 {
-	static const char *const steps[] = { "normal", "no_stacks", "no_errnos" };
+	static const char *const steps[] = { "normal", "no_calls", "no_stacks", "no_errnos" };
 
 	json_put_object(to, "cost");
 	json_put_number_if(to, "call_ns", s->has_call_ns, s->call_ns);
@@ -68,6 +68,25 @@ static void put_history(struct json_writer *to, const struct daemon_status *s)
 	else
 		json_put_null(to, "first");
 	json_put_number(to, "interval_ns", s->interval_ns);
+	json_put_end(to);
+}
+
+static void put_recorder(struct json_writer *to, const struct recorder_status *recorder)
+{
+	if (!recorder->is_on) {
+		json_put_null(to, "recorder");
+		return;
+	}
+	json_put_object(to, "recorder");
+	json_put_number(to, "bytes", recorder->bytes);
+	json_put_number(to, "reach_ns", recorder->reach_ns);
+	json_put_number(to, "recorded", recorder->recorded);
+	json_put_number(to, "overwritten", recorder->overwritten);
+	json_put_number(to, "left_out", recorder->left_out);
+	json_put_number(to, "lost", recorder->lost);
+	json_put_number(to, "saved", recorder->saved);
+	json_put_number(to, "save_failed", recorder->save_failed);
+	json_put_number(to, "save_removed", recorder->save_removed);
 	json_put_end(to);
 }
 
@@ -103,6 +122,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_time(&to, "first", s->recent_start_ns);
 	json_put_number(&to, "bytes", s->recent_bytes);
 	json_put_end(&to);
+	put_recorder(&to, &s->recorder);
 	json_put_object(&to, "clients");
 	json_put_number(&to, "connected", s->clients);
 	json_put_number(&to, "requests", s->requests);
@@ -285,15 +305,21 @@ static void print_cost(const json_t *cost, FILE *out)
 		{ "answers_percent", "{p:answers_percent} for answers", 0.005, ", " },
 		{ "budget_percent", "budget {p:budget_percent}", 0, NULL },
 	};
+	static const struct {
+		const char *name, *what;
+	} steps[] = {
+		{ "no_calls", "single calls are not recorded" },
+		{ "no_stacks", "call stacks are not taken, nor single calls recorded" },
+		{ "no_errnos", "neither call stacks nor errnos are kept, nor single calls" },
+	};
 	const char *step = text_of(cost, "step");
 
 	if (print_remarks(cost, parts, ARRAY_SIZE(parts), "cost      ", "; ", out))
 		fputc('\n', out);
-	if (!strcmp(step, "no_stacks"))
-		fputs("          over its budget: call stacks are not taken now\n", out);
-	if (!strcmp(step, "no_errnos"))
-		fputs("          over its budget: neither call stacks nor errnos are kept now\n",
-		      out);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (!strcmp(step, steps[i].name))
+			fprintf(out, "          over its budget: %s now\n", steps[i].what);
+	}
 	print(cost, "memory    {b:resident_bytes} resident\n", out);
 }
 
@@ -309,6 +335,28 @@ static void print_history(const json_t *history, FILE *out)
 	print(history, ", {b:bytes}\n", out);
 	if (*text_of(history, "trouble"))
 		print(history, "          the last interval is not in it: {t:trouble}\n", out);
+}
+
+static void print_recorder(const json_t *recorder, FILE *out)
+{
+	static const struct remark calls[] = {
+		{ "recorded", "{n:recorded} calls", 0, NULL },
+		{ "overwritten", "{n:overwritten} overwritten", 1, NULL },
+		{ "left_out", "{n:left_out} left out", 1, NULL },
+		{ "lost", "{n:lost} lost", 1, NULL },
+	};
+	static const struct remark files[] = {
+		{ "saved", "{n:saved} files saved", 1, NULL },
+		{ "save_failed", "{n:save_failed} could not be saved", 1, NULL },
+		{ "save_removed", "{n:save_removed} old ones removed", 1, NULL },
+	};
+
+	if (!json_is_object(recorder))
+		return;
+	print(recorder, "recorder  back {s:reach_ns}, {b:bytes}", out);
+	print_remarks(recorder, calls, ARRAY_SIZE(calls), "; ", ", ", out);
+	print_remarks(recorder, files, ARRAY_SIZE(files), "; ", ", ", out);
+	fputc('\n', out);
 }
 
 static int parse(const char *text, size_t size, struct json_document *document, struct diag *d)
@@ -354,6 +402,7 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	print_history(json_object_get(status, "history"), out);
 	print(json_object_get(status, "recent"),
 	      "recent    each process back to {w:first}, {b:bytes}\n", out);
+	print_recorder(json_object_get(status, "recorder"), out);
 	print(json_object_get(status, "clients"),
 	      "clients   {n:connected} connected; {n:requests} requests, {n:refused} refused, "
 	      "{n:malformed} malformed\n",

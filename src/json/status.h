@@ -18,6 +18,16 @@ struct status_table {
 };
 
 /* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
+/* Of the recorder of single calls. */
+struct recorder_status {
+	bool is_on;
+	uint64_t bytes;    /* of its memory */
+	uint64_t reach_ns; /* all that is recorded of so long is there */
+	/* Calls since the start; recorded has those that were overwritten. */
+	uint64_t recorded, overwritten, left_out, lost;
+	uint64_t saved, save_failed, save_removed; /* files */
+};
+
 struct daemon_status {
 	const char *host, *kernel;
 	int64_t start_ns, now_ns;
@@ -44,8 +54,9 @@ struct daemon_status {
 	double own_percent, used_percent; /* of one CPU, over the last span; used: programs too */
 	double answers_percent;           /* of own: for clients, which is in no budget */
 	double budget_percent;            /* 0: none */
-	unsigned int budget_step;         /* 0: everything is counted; 1: no stacks; 2: no errnos */
-	uint64_t programs_ns;             /* of the programs; known with has_call_ns */
+	unsigned int
+		budget_step; /* 0: all is counted; 1: no single calls; 2: no stacks; 3: no errnos */
+	uint64_t programs_ns; /* of the programs; known with has_call_ns */
 
 	bool has_history;
 	const char *history_trouble; /* "": none */
@@ -56,6 +67,8 @@ struct daemon_status {
 
 	int64_t recent_start_ns; /* --since knows processes back to here */
 	uint64_t recent_bytes;
+
+	struct recorder_status recorder;
 
 	uint64_t clients, requests, refused, malformed;
 	uint64_t scrapes, scrape_ns; /* texts of /metrics so far, what the last one took */
