@@ -71,7 +71,8 @@ int recorder_add_copy(struct recorder *recorder, const void *bytes, size_t size)
 struct recording_head {
 	char version[24];      /* of the program that made it */
 	uint32_t record_bytes; /* of a record without pieces: it tells of another form */
-	uint32_t is_partial;   /* some calls were not to be recorded */
+	uint16_t is_partial;   /* some calls were not to be recorded */
+	uint16_t is_paused;    /* nothing is recorded now, to cost less */
 	uint64_t next, end;    /* positions: behind the copy, and behind the newest entry */
 	uint64_t now_ns;       /* CLOCK_MONOTONIC */
 	struct recorder_counts counts;

@@ -98,9 +98,12 @@ static int recording_print(const struct options *o, struct recording *recording,
 	if (err)
 		return diag_oom(d);
 	err = call_printer_flush(printer, d);
-	if (!err)
-		call_printer_conclude(printer, "", NULL, &totals);
-	return err;
+	if (err)
+		return err;
+	call_printer_conclude(printer, "", NULL, &totals);
+	if (head->is_paused)
+		fputs("bpftruss: the daemon records no calls now, to stay in its budget\n", stderr);
+	return 0;
 }
 
 static int dump(const struct options *o, struct diag *d)

@@ -19,6 +19,8 @@ int call_log_open(struct call_log *log, const struct daemon_config *config,
 	saves_init(&log->saves, config->state_dir, socket);
 	if (!config->recorder.is_on)
 		return 0;
+	log->bytes = config->recorder.bytes;
+	log->is_partial = config->recorder.calls != NULL;
 	log->start_ns = clock_mono_ns();
 	log->met_ns = UINT64_MAX;
 	return recorder_new(config->recorder.bytes, &log->recorder) ? diag_oom(d) : 0;
@@ -164,7 +166,7 @@ void call_log_status(const struct call_log *log, struct recorder_status *ret)
 	if (!counts)
 		return;
 	call_log_totals(log, &totals);
-	ret->bytes = log->config->recorder.bytes;
+	ret->bytes = log->bytes;
 	ret->reach_ns = above(clock_mono_ns(), max_u64(counts->gone_ns, log->start_ns));
 	ret->recorded = counts->recorded;
 	ret->overwritten = counts->overwritten;
@@ -177,7 +179,8 @@ void call_log_status(const struct call_log *log, struct recorder_status *ret)
 
 /* --- what clients get ------------------------------------------------------------------------- */
 
-int call_log_write(struct call_log *log, uint64_t position, FILE *out, struct diag *d)
+int call_log_write(struct call_log *log, uint64_t position, bool is_paused, FILE *out,
+		   struct diag *d)
 {
 	struct recording_head head = { .version = BPFTRUSS_VERSION,
 				       .record_bytes = sizeof(struct call_record) };
@@ -195,7 +198,8 @@ int call_log_write(struct call_log *log, uint64_t position, FILE *out, struct di
 		return diag_oom(d);
 	call_log_totals(log, &totals);
 	size = recorder_copy(log->recorder, &position, bytes, PIECE_BYTES);
-	head.is_partial = log->config->recorder.calls != NULL;
+	head.is_partial = log->is_partial;
+	head.is_paused = is_paused;
 	head.next = position;
 	head.end = recorder_end(log->recorder);
 	head.now_ns = clock_mono_ns();

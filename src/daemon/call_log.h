@@ -15,6 +15,8 @@ struct call_log {
 	const struct daemon_config *config; /* the latest; borrowed */
 	struct collector *collector;        /* borrowed */
 	struct recorder *recorder;          /* owned; NULL: nothing is recorded */
+	uint64_t bytes;                     /* of its memory */
+	bool is_partial;                    /* only some calls are recorded */
 	uint64_t start_ns, look_ns; /* CLOCK_MONOTONIC: when it began, when it is to look next */
 	uint64_t taken;             /* from this collector */
 	uint64_t own;               /* of them, made by whoever writes a file: left out */
@@ -45,7 +47,11 @@ int call_log_patience_ms(const struct call_log *log);
 /* Says when calls begin to be lost, and when they are not any more: to be called from time to time. */
 void call_log_tell(struct call_log *log);
 
-/* Writes a head and a piece of the recording from a position on. 0, or -errno with d filled. */
-int call_log_write(struct call_log *log, uint64_t position, FILE *out, struct diag *d);
+/*
+ * Writes a head and a piece of the recording from a position on; whether it is paused, others know. 0, or
+ * -errno with d filled.
+ */
+int call_log_write(struct call_log *log, uint64_t position, bool is_paused, FILE *out,
+		   struct diag *d);
 
 void call_log_status(const struct call_log *log, struct recorder_status *ret);

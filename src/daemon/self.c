@@ -132,6 +132,7 @@ void service_status(const struct service *s, struct daemon_status *ret)
 	status_cost(s, ret);
 	status_past(s, ret);
 	call_log_status(s->calls, &ret->recorder);
+	ret->recorder.is_paused = s->budget->step >= STEP_NO_CALLS;
 	ret->clients = clients->clients;
 	ret->requests = clients->requests;
 	ret->refused = clients->refused;

@@ -267,11 +267,15 @@ static int answer_remove(struct asked *asked)
 
 static int answer_recorder(struct asked *asked)
 {
+	const struct service *service = asked->service;
 	uint64_t position;
 	int err = question_number(&asked->question, "from", &position);
 
 	asked->content_type = "application/octet-stream";
-	return err ?: call_log_write(asked->service->calls, position, asked->body, &asked->d);
+	return err
+		       ?: call_log_write(service->calls, position,
+					 service->budget->step >= STEP_NO_CALLS, asked->body,
+					 &asked->d);
 }
 
 /* --- routes ------------------------------------------------------------------------------------ */

@@ -78,6 +78,7 @@ static void put_recorder(struct json_writer *to, const struct recorder_status *r
 		return;
 	}
 	json_put_object(to, "recorder");
+	json_put_bool(to, "paused", recorder->is_paused);
 	json_put_number(to, "bytes", recorder->bytes);
 	json_put_number(to, "reach_ns", recorder->reach_ns);
 	json_put_number(to, "recorded", recorder->recorded);
@@ -188,14 +189,15 @@ static void print_span(uint64_t seconds, FILE *out)
 	fprintf(out, "%" PRIu64 " s", seconds % 60);
 }
 
-/* Prints a value as a number, as bytes, in percent, as a span, as a text, or as when something was. */
+/* Prints a value as a number, as bytes, in percent, as a span, as an age, as a text, or as when something was. */
 static void print_value(const json_t *from, char form, const char *key, FILE *out)
 {
 	char *text __cleanup(freep) = text_visible(text_of(from, key));
 	const uint64_t value = number(from, key);
-	char local[CLOCK_LOCAL_SIZE] = "-";
+	char local[CLOCK_LOCAL_SIZE] = "-", age[AGE_MAX];
 	struct tm utc = { 0 };
 
+	format_long_age(value, age, sizeof(age));
 	/* Turns RFC 3339 in UTC into the local time zone, up to a second. */
 	if (form == 'w' && text && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc))
 		clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
@@ -207,6 +209,8 @@ static void print_value(const json_t *from, char form, const char *key, FILE *ou
 		fprintf(out, "%.1f MiB", (double)value / 0x1p20);
 	else if (form == 'p')
 		fprintf(out, "%.2f%%", real(from, key));
+	else if (form == 'a')
+		fputs(age, out);
 	else if (form == 's')
 		print_span(value / NS_PER_SEC, out);
 	else
@@ -309,8 +313,8 @@ static void print_cost(const json_t *cost, FILE *out)
 		const char *name, *what;
 	} steps[] = {
 		{ "no_calls", "single calls are not recorded" },
-		{ "no_stacks", "call stacks are not taken, nor single calls recorded" },
-		{ "no_errnos", "neither call stacks nor errnos are kept, nor single calls" },
+		{ "no_stacks", "call stacks are not taken" },
+		{ "no_errnos", "neither call stacks nor errnos are kept" },
 	};
 	const char *step = text_of(cost, "step");
 
@@ -346,16 +350,18 @@ static void print_recorder(const json_t *recorder, FILE *out)
 		{ "lost", "{n:lost} lost", 1, NULL },
 	};
 	static const struct remark files[] = {
-		{ "saved", "{n:saved} files saved", 1, NULL },
-		{ "save_failed", "{n:save_failed} could not be saved", 1, NULL },
-		{ "save_removed", "{n:save_removed} old ones removed", 1, NULL },
+		{ "saved", "{n:saved} saved", 1, NULL },
+		{ "save_failed", "{n:save_failed} not saved", 1, NULL },
+		{ "save_removed", "{n:save_removed} removed", 1, NULL },
 	};
 
 	if (!json_is_object(recorder))
 		return;
-	print(recorder, "recorder  back {s:reach_ns}, {b:bytes}", out);
+	print(recorder, "recorder  back {a:reach_ns}, {b:bytes}", out);
+	if (json_is_true(json_object_get(recorder, "paused")))
+		fputs("; over the budget: paused now", out);
 	print_remarks(recorder, calls, ARRAY_SIZE(calls), "; ", ", ", out);
-	print_remarks(recorder, files, ARRAY_SIZE(files), "; ", ", ", out);
+	print_remarks(recorder, files, ARRAY_SIZE(files), "; files: ", ", ", out);
 	fputc('\n', out);
 }
 

@@ -21,6 +21,7 @@ struct status_table {
 /* Of the recorder of single calls. */
 struct recorder_status {
 	bool is_on;
+	bool is_paused;    /* to stay in the budget */
 	uint64_t bytes;    /* of its memory */
 	uint64_t reach_ns; /* all that is recorded of so long is there */
 	/* Calls since the start; recorded has those that were overwritten. */

@@ -46,7 +46,7 @@ static struct budget budget_of(double limit_percent, bool has_stacks)
 {
 	struct budget budget;
 
-	budget_set(&budget, limit_percent, has_stacks, NULL);
+	budget_set(&budget, limit_percent, false, has_stacks, NULL);
 	return budget;
 }
 
@@ -71,6 +71,19 @@ TEST(test_without_stacks_it_begins_with_errnos)
 	assert_int_equal(spans(&budget, 3, 11), STEP_NO_ERRNOS);
 	assert_int_equal(spans(&budget, BUDGET_CALM_SPANS, 1), STEP_NORMAL);
 	assert_int_equal(spans(&unlimited, 100, 1000), STEP_NORMAL);
+}
+
+TEST(test_single_calls_are_given_up_first)
+{
+	struct budget budget;
+
+	budget_set(&budget, 10, true, false, NULL);
+	assert_int_equal(spans(&budget, 3, 11), STEP_NO_CALLS);
+	assert_int_equal(spans(&budget, 3, 11), STEP_NO_ERRNOS);
+	assert_int_equal(spans(&budget, BUDGET_CALM_SPANS, 1), STEP_NO_CALLS);
+	assert_int_equal(spans(&budget, BUDGET_CALM_SPANS, 1), STEP_NORMAL);
+	budget_set(&budget, 10, true, true, NULL);
+	assert_int_equal(spans(&budget, 6, 11), STEP_NO_STACKS);
 }
 
 TEST(test_takes_up_again_a_step_at_a_time)

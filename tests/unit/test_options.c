@@ -10,6 +10,7 @@ static const struct verb count_face = { .name = "", .bit = VERB_COUNT };
 static const struct verb calls_face = { .name = "", .bit = VERB_CALLS };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
+static const struct verb recorder_face = { .name = "recorder", .bit = VERB_RECORDER };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
 static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
 static const struct verb history_face = { .name = "history", .bit = VERB_HISTORY };
@@ -217,6 +218,26 @@ TEST(test_daemon)
 		   taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
 }
 
+TEST(test_recorder_of_daemon)
+{
+	const struct options *o = taken(
+		&daemon_face, "--record --record-size 1M --record-calls open --save-on "
+			      "slower:10ms --save-on failed:EIO --save-last 3s --save-size 2M");
+
+	assert_true(o->daemon.recorder.is_on && o->daemon.recorder.calls);
+	assert_has(&o->daemon.recorder, bytes, 1 << 20, save_last_ns, 3 * NS_PER_SEC, save_bytes,
+		   2 << 20);
+	assert_has(&o->daemon.recorder.save_on, slower_ns, 10 * NS_PER_MS, failed, true, signal,
+		   false);
+	o = taken(&recorder_face,
+		  "dump --since 5s -p 7 -n cat -n x* --failed=EIO --slower-than 1ms");
+	assert_has(o, nr_words, 1, targets.nr_pids, 1, targets.nr_selectors, 2,
+		   calls.record.last_ns, 5 * NS_PER_SEC, collector.slower_than_ns, NS_PER_MS);
+	/* The programs have nothing to do. */
+	assert_null(o->collector.view);
+	assert_true(o->calls.view.conditions.only_failed);
+}
+
 /* Words that are not understood, and those that make no sense together. */
 TEST(test_refused)
 {
@@ -234,6 +255,14 @@ TEST(test_refused)
 		{ &calls_face, "--json -a -D", "lines of truss have --delta: leave it out" },
 		{ &calls_face, "--format strace -a -l", "lines of truss have --threads" },
 		{ &calls_face, "--json -a --dump 1", "lines of truss have --dump" },
+		{ &recorder_face, "dump --since 1us",
+		  "--since: \"1us\" is not a millisecond or more" },
+		{ &recorder_face, "dump -z --failed", "a call either fails or succeeds" },
+		{ &recorder_face, "dump --json -l", "lines of truss have --threads" },
+		{ &recorder_face, "dump -k",
+		  "-k is an option of bpftruss without -c, not of recorder" },
+		{ &daemon_face, "--save-on later", "is none of slower:TIME, failed" },
+		{ &daemon_face, "--record-size 1K", "is not a size from 64K to 64G" },
 		{ &top_face, "--csv", "--csv is an option of bpftruss -c, not of top; '" },
 		{ &top_face, "nginx", "top: \"nginx\" is not an option; -n NAME takes" },
 		{ &status_face, "x", "status: \"x\" is not an option; see --help" },
@@ -401,6 +430,7 @@ TEST(test_all_pairs)
 		{ .name = "baseline", .bit = VERB_BASELINE },
 		{ .name = "compare", .bit = VERB_COMPARE },
 		{ .name = "report", .bit = VERB_REPORT },
+		{ .name = "recorder", .bit = VERB_RECORDER },
 	};
 	char one[128], other[128], text[sizeof(one) + sizeof(other)];
 

@@ -190,3 +190,89 @@ RECORDER_TEST(test_longest, 0)
 		0);
 	assert_has(recorder_counts(*given), recorded, 42, overwritten, 38);
 }
+
+/* --- copies ------------------------------------------------------------------------------------- */
+
+#define COPY_SIZE 40000
+
+/* Whatever is copied piece by piece is the same recording. */
+TEST(test_copies)
+{
+	struct recorder *from __cleanup(recorder_freep) = NULL;
+	struct recorder *to __cleanup(recorder_freep) = NULL;
+	_Alignas(8) static unsigned char bytes[COPY_SIZE];
+	struct recorder_entry one, other;
+	uint64_t position = 0, at = 0, here = 0, seed = 17;
+	struct made made;
+	size_t size;
+
+	assert_int_equal(recorder_new(RECORDER_BYTES_MIN, &from), 0);
+	assert_int_equal(recorder_new(2 * RECORDER_BYTES_MIN, &to), 0);
+	for (uint64_t number = 1; number <= 700; number++) {
+		make(&made, number, random_below(&seed, 500));
+		made.record.end_ns = number;
+		assert_int_equal(recorder_add(from, &made.record), 0);
+		if (number % 100 == 0)
+			recorder_mark(from, number);
+	}
+	recorder_break(from);
+	while ((size = recorder_copy(from, &position, bytes, COPY_SIZE)))
+		assert_int_equal(recorder_add_copy(to, bytes, size), 0);
+	assert_int_equal(position, recorder_end(from));
+	assert_int_equal(recorder_start(to), recorder_start(from));
+	while (recorder_next(from, &at, &one)) {
+		assert_true(recorder_next(to, &here, &other));
+		assert_int_equal(one.horizon_ns, other.horizon_ns);
+		assert_int_equal(!one.record, !other.record);
+		if (one.record)
+			assert_memory_equal(one.record, other.record, one.record->size);
+	}
+	assert_int_equal(one.horizon_ns, RECORDER_BREAK);
+	assert_false(recorder_next(to, &here, &other));
+	recorder_note_gone(to, recorder_counts(from)->overwritten, recorder_counts(from)->gone_ns);
+	assert_has(recorder_counts(to), recorded, 700, overwritten,
+		   recorder_counts(from)->overwritten, gone_ns, recorder_counts(from)->gone_ns);
+}
+
+/* A position that was never given out leads to nonsense at most, and never beyond the memory. */
+RECORDER_TEST(test_positions_that_are_none, 0)
+{
+	_Alignas(8) static unsigned char bytes[COPY_SIZE];
+	struct made made;
+
+	for (uint64_t number = 1; number <= 1000; number++)
+		assert_int_equal(recorder_add(*given, make(&made, number, number % 300)), 0);
+	for (uint64_t from = 0; from < recorder_end(*given) + 100; from++) {
+		uint64_t position = from;
+
+		assert_true(recorder_copy(*given, &position, bytes, COPY_SIZE) <= COPY_SIZE);
+		assert_true(position <= recorder_end(*given) || position <= from);
+	}
+}
+
+/* Whatever a daemon sends: it is refused, or the records are whole. */
+RECORDER_TEST(test_copies_of_nonsense, 0)
+{
+	_Alignas(8) unsigned char bytes[1024];
+	struct call_record *record = (struct call_record *)bytes;
+	struct made made;
+
+	make(&made, 1, 32);
+	memcpy(bytes, &made, made.record.size);
+	assert_int_equal(recorder_add_copy(*given, bytes, made.record.size), 0);
+	assert_int_equal(recorder_add_copy(*given, bytes, made.record.size - 8), -EINVAL);
+	assert_int_equal(recorder_add_copy(*given, bytes, made.record.size + 8), -EINVAL);
+	record->record = UINT32_MAX;
+	assert_int_equal(recorder_add_copy(*given, bytes, made.record.size), -EINVAL);
+	record->record = 0;
+	record->number = 0;
+	assert_int_equal(recorder_add_copy(*given, bytes, made.record.size), -EINVAL);
+	for (uint64_t seed = 1; seed < 20000; seed++) {
+		uint64_t random = seed;
+
+		for (size_t i = 0; i < sizeof(bytes); i += 8)
+			*(uint64_t *)(bytes + i) = random_u64(&random);
+		record->size = (uint32_t)random_below(&random, 2 * sizeof(bytes));
+		recorder_add_copy(*given, bytes, sizeof(bytes));
+	}
+}
