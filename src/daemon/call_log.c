@@ -187,6 +187,7 @@ int call_log_write(struct call_log *log, uint64_t position, bool is_paused, FILE
 	void *bytes __cleanup(freep) = NULL;
 	struct call_totals totals;
 	size_t size;
+	int err = 0;
 
 	if (!log->recorder)
 		return diag_set(
@@ -196,6 +197,13 @@ int call_log_write(struct call_log *log, uint64_t position, bool is_paused, FILE
 	bytes = malloc(PIECE_BYTES);
 	if (!bytes)
 		return diag_oom(d);
+	/* Whoever begins to ask gets all that has ended by now. */
+	if (!position) {
+		log->look_ns = 0;
+		err = call_log_look(log, d);
+	}
+	if (err)
+		return err;
 	call_log_totals(log, &totals);
 	size = recorder_copy(log->recorder, &position, bytes, PIECE_BYTES);
 	head.is_partial = log->is_partial;

@@ -10,7 +10,8 @@ from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-pytest.register_assert_rewrite("call_lines", "daemons", "harness", "reports")
+pytest.register_assert_rewrite("call_lines", "daemons", "harness", "recordings",
+                               "reports")
 
 from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
 from harness import BPFTRUSS, Lossy, live, live_together  # noqa: E402, F401
