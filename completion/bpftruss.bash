@@ -81,6 +81,7 @@ _bpftruss_word()
 			mapfile -t COMPREPLY < <(compgen -W "$(_bpftruss_baselines)" -- "$1")
 		fi
 		;;
+	recorder) mapfile -t COMPREPLY < <(compgen -W "dump" -- "$1") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$1") ;;
 	"")
 		# Verbs come first; all commands of the system would hide them.

@@ -29,17 +29,21 @@ static void configuration_done(struct configuration *configuration)
 	options_freep(&configuration->first);
 }
 
-/* Whether a key is set that means nothing without another. */
-static bool recorder_is_configured(const struct options *o)
+/* Whether keys of the recorder are set, but not whether there is one. */
+static bool recorder_is_forgotten(const struct options *o)
 {
+	bool is_set = false;
+
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		const struct option_def *def = &option_defs[i];
 
-		if (o->given[i] && def->section && !strcmp(def->section, "recorder") &&
-		    strcmp(def->name, "record") != 0)
-			return true;
+		if (!o->given[i] || !def->section || strcmp(def->section, "recorder") != 0)
+			continue;
+		if (def->offset == offsetof(struct options, daemon.recorder.is_on))
+			return false;
+		is_set = true;
 	}
-	return false;
+	return is_set;
 }
 
 /* Whoever asks for what was recorded may want to see all of it. */
@@ -60,7 +64,7 @@ static int config_complete(struct options *o, struct diag *d)
 	struct daemon_config *config = &o->daemon;
 	int err;
 
-	if (!config->recorder.is_on && recorder_is_configured(o))
+	if (recorder_is_forgotten(o))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"nothing is recorded that could be saved: set record = yes, too");
 	if (!targets_given(&o->targets))

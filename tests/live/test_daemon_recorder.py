@@ -14,6 +14,7 @@ import sys
 
 import pytest
 from bpf_objects import held, listed
+from cgroups import move
 from daemons import READ_ANEW, memory_kib, must_be_below, start_daemon, watched
 from harness import BPFTRUSS, run, until, write
 from recordings import Target, opened, sums_of
@@ -214,14 +215,18 @@ def test_what_does_not_happen_saves_nothing(target, recording):
     assert saved(daemon) == [] and daemon.status("recorder", "saved") == 0
 
 
-def test_whoever_writes_a_file_is_no_event(live, tmp_path, target):
+def test_whoever_writes_a_file_is_no_event(live, tmp_path, cgroup, target):
     """Its own calls fail, too, as those of any program: the loader looks for files."""
-    daemon = start_daemon(live, tmp_path / "daemon", "--record", "--record-calls", "open,close",
-                          "-n", "bpftruss", "-n", "python3", "--save-on", "failed")
-    until(lambda: saved(daemon) or target.ask("opens", 0, 1), "a file")
-    _, end = dump(daemon, "-n", "no such thread")
-    assert end["left"] > 0
-    until(lambda: daemon.status("recorder", "saved") == 1, "it is counted")
+    alone = cgroup("bpftruss-recorder-%d" % os.getpid())
+    move(target.pid, alone)
+    daemon = start_daemon(live, tmp_path / "daemon", "--record", "-g", alone, "--save-on", "failed")
+    move(daemon.popen.pid, alone)
+    for count in (1, 2):
+        target.ask("closes", 900)
+        until(lambda: daemon.status("recorder", "saved") == count, "a file")
+    assert daemon.stderr().count("(save-on was met 1 time)") == 2, daemon.stderr()
+    text, end = dump(daemon)
+    assert end["left"] > 0 and text.count("EBADF") == 2
 
 
 def test_the_oldest_files_are_removed(target, recording, tmp_path):
@@ -298,12 +303,15 @@ for line in sys.stdin:
 """
 
 
-def test_larger_tables_keep_what_was_recorded(live, tmp_path):
-    daemon = start_daemon(live, tmp_path / "daemon", "--record", "-n", "python3", env=watched(200000))
+def test_larger_tables_keep_what_was_recorded(live, tmp_path, cgroup):
+    alone = cgroup("bpftruss-recorder-%d" % os.getpid())
+    daemon = start_daemon(live, tmp_path / "daemon", "--record", "-g", alone, env=watched(200000))
     other = Target()
     many = subprocess.Popen([sys.executable, "-c", THREADS], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True)
     try:
+        for each in (other, many):
+            move(each.pid, alone)
         other.ask("opens", 0, 10)
         many.stdin.write("3000\n")
         many.stdin.flush()
