@@ -118,8 +118,8 @@ const struct option_def option_defs[] = {
 	  "memory for recent counts by process (default 8M)", "daemon", .reloads = true,
 	  .range = "a size of 64K or more", .low = 64 << 10, .high = UINT64_MAX },
 	{ "budget", 0, OPTION_PERCENT, VERB_DAEMON, TO(daemon.budget_percent),
-	  "CPU limit, or none; above it, drop stacks, then errnos;\n"
-	  "by default 10% of each CPU",
+	  "CPU limit, or none; above it, drop recorded calls, then\n"
+	  "stacks, then errnos; by default 10% of each CPU",
 	  "daemon", .reloads = true, .value = true },
 
 	/* Targets. */

@@ -131,6 +131,15 @@ static void files_limit(struct saves *saves, int folder, uint64_t max_bytes)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
+/* When memory runs out, what is recorded matters less than what counts. */
+static void die_first(void)
+{
+	int fd __cleanup(closep) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) < 0)
+		return;
+}
+
 /* Becomes a client that writes to a file, what it says at the end, too. */
 static void saver_child(const struct saves *saves, int file, uint64_t span_ns, uint64_t max_bytes)
 {
@@ -143,6 +152,7 @@ static void saver_child(const struct saves *saves, int file, uint64_t span_ns, u
 	snprintf(span, sizeof(span), "%" PRIu64 "ms", (uint64_t)(span_ns / NS_PER_MS) + 1);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	die_first();
 	setpriority(PRIO_PROCESS, 0, SAVE_NICE);
 	setrlimit(RLIMIT_FSIZE, &limit);
 	dup2(file, STDOUT_FILENO);
