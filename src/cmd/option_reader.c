@@ -539,6 +539,16 @@ static const struct option_def *option_elsewhere(const char *called, const char 
 	return NULL;
 }
 
+/* The first option that was given and that -c does not take; NULL: there is none. */
+static const struct option_def *option_not_of_count(const struct options *o)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (o->given[i] && !option_find(VERB_COUNT, option_defs[i].name))
+			return &option_defs[i];
+	}
+	return NULL;
+}
+
 /* The word that getopt does not know stands before where it goes on. */
 static int unknown_option_error(struct options *o, struct diag *d)
 {
@@ -549,12 +559,22 @@ static int unknown_option_error(struct options *o, struct diag *d)
 	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
 	char called[2 * NEAREST_WORD_MAX] = { '-', (char)optopt };
 	struct nearest near;
+	const struct option_def *elsewhere, *here;
 	const char *other;
 
 	o->is_unknown = true;
 	if (!is_letter)
 		snprintf(called, sizeof(called), "%.*s", (int)strcspn(word, "="), word);
-	if (option_elsewhere(called, &other))
+	elsewhere = option_elsewhere(called, &other);
+	here = option_not_of_count(o);
+	/* -c is no mistake, but what stands before it. */
+	if (elsewhere == option_find(VERB_COUNT, "count") && here)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"--%s is an option of bpftruss without -c, not of -c; to print calls "
+			"and count them, give -C",
+			here->name);
+	if (elsewhere)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"%s is an option of bpftruss %s, not of %s; 'bpftruss %s%s--help' "
 				"lists those of %s",

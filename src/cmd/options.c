@@ -130,6 +130,18 @@ static bool format_is_wide(enum report_format format)
 	return format == FORMAT_WIDE || format == FORMAT_ERRORS || format == FORMAT_HIST;
 }
 
+/* What -C prints below single calls has their form. */
+static enum report_format format_default(const struct options *o)
+{
+	static const enum report_format formats[NR_CALL_FORMAT] = {
+		[CALL_FORMAT_TRUSS] = FORMAT_TRUSS,
+		[CALL_FORMAT_STRACE] = FORMAT_STRACE,
+		[CALL_FORMAT_JSON] = FORMAT_JSON,
+	};
+
+	return formats[o->calls.format];
+}
+
 /* The wide table may be CSV or JSON, too. Otherwise a report has one format. */
 static int format_complete(struct options *o, struct diag *d)
 {
@@ -153,7 +165,7 @@ static int format_complete(struct options *o, struct diag *d)
 				"a report has one format: %s or %s, not both",
 				report_format_names[before], report_format_names[format]);
 	}
-	o->report.format = chosen == NR_REPORT_FORMAT ? FORMAT_TRUSS : chosen;
+	o->report.format = chosen == NR_REPORT_FORMAT ? format_default(o) : chosen;
 	return 0;
 }
 

@@ -78,3 +78,12 @@ def test_gaps_are_objects_too(live):
     shown, _, _, lost, counted = (int(n or 0) for n in CONCLUSION.findall(calls.stderr())[-1])
     assert len(made) - len(gaps) == shown and sum(gap["not_shown"] for gap in gaps) == lost > 50000
     assert shown + lost == counted
+
+
+def test_with_c_the_last_line_is_the_report(live):
+    target = live.workload("calls")
+    calls = live.add(Calls, ["-C", "--json", "-p", target.pid]).wait_attached()
+    target.play()
+    *made, report = objects(calls)
+    assert all("syscall" in call for call in made) and report["exact"]
+    assert sum(row["calls"] for row in report["rows"]) == len(made) > 1000

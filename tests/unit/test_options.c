@@ -247,6 +247,9 @@ TEST(test_refused)
 	} cases[] = {
 		{ &count_face, "-c -y", "unknown option -y; 'bpftruss -c --help' lists them" },
 		{ &count_face, "-c --failed", "--failed is an option of bpftruss without -c, not" },
+		{ &calls_face, "-a --failed -c",
+		  "--failed is an option of bpftruss without -c, not of -c; to print calls and "
+		  "count them, give -C" },
 		{ &calls_face, "-C --by pid",
 		  "--by is an option of bpftruss -c, not of single calls" },
 		{ &calls_face, "--failed= -a", "is not a list of errors such as ENOENT,EACCES" },
