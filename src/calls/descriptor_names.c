@@ -395,3 +395,13 @@ void descriptors_follow(struct descriptors *d, const struct call_record *record,
 	d->staged.refused = record->flags & CALL_RETURNED && record->result == -EBADF;
 	lesson_learn(d, process, record);
 }
+
+void descriptors_forget(struct descriptors *d, uint32_t pid)
+{
+	struct fd_process *process;
+
+	staged_settle(d);
+	process = fd_process_find(&d->table, pid);
+	if (process)
+		fd_process_drop(&d->table, process);
+}

@@ -85,6 +85,9 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 /* Looks up a descriptor that a process has inherited, before its first call. */
 void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd);
 
+/* Forgets a process, which has ended: its pid may be another's from now on. */
+void descriptors_forget(struct descriptors *d, uint32_t pid);
+
 /* Returns how many names were forgotten for lack of room. */
 uint64_t descriptors_evicted(const struct descriptors *d);
 

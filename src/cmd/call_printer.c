@@ -283,6 +283,9 @@ static void show(void *context, const struct call_record *record, const struct o
 	if (record->flags & CALL_NONE) {
 		if (gap->missing && !call_printer_is_full(p))
 			print_gap(p, record, gap);
+		/* Most often its process has ended, too; of one that has not /proc knows the same. */
+		if (record->tid == record->pid)
+			descriptors_forget(p->descriptors, record->pid);
 		return;
 	}
 	thread = thread_of(p, record);
@@ -555,6 +558,18 @@ static void print_reach(const struct call_printer *p, const char *name)
 	fprintf(stderr, "the memory for them (--record-size) reaches back %s\n", age);
 }
 
+/* These are found in /proc again, if the process is still there, and may have a question mark then. */
+static void print_forgotten(const struct call_printer *p)
+{
+	uint64_t count = descriptors_evicted(p->descriptors);
+
+	if (count)
+		fprintf(stderr,
+			"bpftruss: %" PRIu64
+			" name%s of descriptors forgotten for want of memory\n",
+			count, plural(count));
+}
+
 /* Calls whose end nobody has counted yet: all that were told of, until the end of counting. */
 static uint64_t calls_told(const struct call_printer *p, const struct call_totals *totals)
 {
@@ -571,6 +586,7 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
 	lost = above(counted, p->shown + left_out + p->unread + p->too_old + overwritten);
+	print_forgotten(p);
 	if (p->recorder)
 		print_reach(p, name);
 	fprintf(stderr, "bpftruss: %s%" PRIu64 " call%s shown", name, p->shown, plural(p->shown));

@@ -2,6 +2,8 @@
 """Single calls of programs and hosts that are too much: what is shown is bounded, right, and adds up."""
 
 import re
+import resource
+import sys
 
 import pytest
 
@@ -57,6 +59,30 @@ def test_each_thread_of_a_crowd_that_sleeps_is_said_to_once(live):
     assert len(sleeping) == len(set(sleeping)) == 300
     # The barrier; and each of them ends with the process.
     assert len(lines.of("read")) == 1 + 300
+
+
+OPENS_LONG_NAMES = """
+import os
+for _ in range(4):
+    os.mkdir("x" * 200)
+    os.chdir("x" * 200)
+for _ in range(4000):
+    os.open(".", os.O_RDONLY)
+"""
+
+
+def test_names_that_find_no_room_are_counted(live, tmp_path):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4100:
+        pytest.skip("no process may open so many files here")
+    calls = live.add(Calls, [sys.executable, "-c", OPENS_LONG_NAMES], cwd=tmp_path,
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4100, hard)))
+    lines = calls.lines().must_have_lost_nothing()
+    assert sum('(AT_FDCWD, ".", ' in call.text for call in lines.ended) == 4000
+    (count,) = re.findall(r"^bpftruss: (\d+) names of descriptors forgotten for want of memory$",
+                          calls.stderr(), re.M)
+    # Names take 2 MiB of one process, and these more than 800 bytes each.
+    assert 4000 - (2 << 20) / 800 < int(count) < 4000
 
 
 @pytest.mark.parametrize("options", [[], ["--max-tasks", 50]])
