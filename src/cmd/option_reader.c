@@ -106,8 +106,8 @@ static int set_number(const struct setting *s)
 {
 	uint64_t value;
 
-	if (!number_read(s->arg, s->def->high, &value) || !value)
-		return refuse(s, "is not a number from 1 to %llu",
+	if (!number_read(s->arg, s->def->high, &value) || (!value && !s->def->value))
+		return refuse(s, "is not a number from %d to %llu", !s->def->value,
 			      (unsigned long long)s->def->high);
 	return store(s, value);
 }

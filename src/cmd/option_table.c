@@ -190,8 +190,9 @@ const struct option_def option_defs[] = {
 
 	/* How they are shown. */
 	{ "string-limit", 's', OPTION_NUMBER, VERB_CALLS, TO(calls.string_bytes),
-	  "show so many bytes of strings and buffers\n(default: 256 of a path, 32 of data)",
-	  .high = MAX_FETCH - 2 },
+	  "show so many bytes of strings and buffers\n(default: 256 of a path, 32 of data; 0: only "
+	  "paths)",
+	  .high = MAX_FETCH - 2, .value = true, ALSO(calls.limits_strings) },
 	{ "verbose", 'v', OPTION_FLAG, SINGLE, TO(calls.structs),
 	  "show the contents of all structures" },
 	{ "environment", 0, OPTION_FLAG, VERB_CALLS, TO(calls.environment),

@@ -52,10 +52,12 @@ static void calls_complete(struct options *o)
 {
 	struct call_options *calls = &o->calls;
 	uint16_t bytes = (uint16_t)calls->string_bytes;
+	bool only_paths = calls->limits_strings && !bytes;
 
 	calls->view = (struct call_view){
 		.plan = { .path_bytes = bytes ?: DEFAULT_PATHS,
-			  .data_bytes = bytes ?: DEFAULT_DATA,
+			  .data_bytes = calls->limits_strings ? bytes : DEFAULT_DATA,
+			  .only_paths = only_paths,
 			  .structs = calls->structs || calls->format != CALL_FORMAT_TRUSS,
 			  .environment = calls->environment },
 	};

@@ -118,8 +118,9 @@ struct call_options {
 	struct record_options record;
 	const char *path;      /* a glob; NULL: any, or none */
 	uint64_t max_events;   /* 0: no limit */
-	uint32_t string_bytes; /* 0: the defaults */
-	uint64_t dumped;       /* a bit for each of the descriptors 0 to 63 */
+	uint32_t string_bytes; /* if limits_strings; else the defaults */
+	bool limits_strings;
+	uint64_t dumped; /* a bit for each of the descriptors 0 to 63 */
 	enum call_format format;
 	bool only_succeeded; /* one of the conditions */
 	bool structs, environment, raw, threads, elapsed, delta, system_time, stack_trace;
@@ -262,7 +263,7 @@ struct option_def {
 	size_t also;     /* offset of a bool that becomes true, too; 0: none */
 	const char *range; /* of an amount from low to high, in words; NULL: its kind's */
 	uint64_t low, high;
-	unsigned int value;
+	unsigned int value; /* of OPTION_NUMBER: it may be 0 */
 	const char *const *words;
 	size_t nr_words;
 };

@@ -123,6 +123,7 @@ struct plan_options {
 	uint16_t data_bytes; /* of a buffer; at most MAX_FETCH */
 	bool structs;        /* -v: also structures that are not printed otherwise */
 	bool environment;    /* -e: of execve */
+	bool only_paths;     /* nothing of other strings */
 };
 
 /* Fills in what the programs are to read of a call's memory. */

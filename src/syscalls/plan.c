@@ -96,21 +96,22 @@ static void fetch_elements(const struct argument *argument, size_t unit, size_t 
 struct wish {
 	enum syscall_abi abi;
 	const struct argument *argument;
-	size_t path_bytes, data_bytes;
+	size_t path_bytes, string_bytes, data_bytes;
 };
 
 static void fetch_string(const struct wish *wish, struct call_fetch *ret)
 {
 	ret->kind = FETCH_STRING;
 	ret->unit = 1;
-	ret->limit = (uint16_t)wish->path_bytes;
+	ret->limit = (uint16_t)(wish->argument->kind == ARG_PATH ? wish->path_bytes
+								 : wish->string_bytes);
 }
 
 static void fetch_strings(const struct wish *wish, struct call_fetch *ret)
 {
 	ret->kind = FETCH_STRINGS;
 	ret->unit = (uint16_t)structure_size(wish->abi, "address");
-	ret->limit = (uint16_t)wish->path_bytes;
+	ret->limit = (uint16_t)wish->string_bytes;
 }
 
 static void fetch_buffer(const struct wish *wish, struct call_fetch *ret)
@@ -195,6 +196,7 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 			     .path_bytes = min_u64(options->path_bytes, MAX_FETCH - 2),
 			     .data_bytes = min_u64(options->data_bytes, MAX_FETCH) };
 
+	wish.string_bytes = options->only_paths ? 0 : wish.path_bytes;
 	*ret = (struct call_plan){ 0 };
 	bits_fill(call, ret);
 	for (int wanted = MOST_IMPORTANT; wanted > 0; wanted--) {
@@ -207,7 +209,7 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 			*fetch = (struct call_fetch){ .argument = (uint8_t)i,
 						      .at_exit = wish.argument->is_written };
 			fetchers[wish.argument->kind](&wish, fetch);
-			ret->nr_fetches += fetch->limit > 0;
+			ret->nr_fetches += fetch->kind != FETCH_NONE;
 		}
 	}
 	if (ret->nr_fetches < CALL_FETCHES)

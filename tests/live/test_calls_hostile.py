@@ -2,6 +2,7 @@
 """Single calls with arguments that are not as they should be: what is shown was there, or is said not to be."""
 
 import re
+import sys
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_names_are_escaped_and_long_ones_are_cut(live):
         r'"\342\200\246 9 calls of thread 1 not shown"',
         '""', '"%s"' % ("x" * 255), '"%s"' % ("x" * 256), '"%s"...' % ("x" * 256),
         '"%s"...' % ("x" * 256)]
+
+
+def test_s_0_shows_nothing_but_paths(live):
+    script = "import os; os.writev(1, [b'a', b'']); os.write(1, b'secret'); os.listxattr('/')"
+    lines = show_command(live, sys.executable, "-c", script, options=["-s", "0", "-t",
+                         "execve,write,writev,listxattr,readlink"])
+    assert "secret" not in lines.text
+    assert lines.only("write").arguments.endswith(', ""..., 6')
+    assert '{iov_base=""..., iov_len=1}, {iov_base="", iov_len=0}' in lines.only("writev").arguments
+    exec_line = next(call for call in lines.of("execve") if call.result == "= 0")
+    assert '", [""..., ""..., ""...], 0x' in exec_line.arguments
+    assert lines.only("listxattr").arguments.startswith('"/", ')
 
 
 @pytest.mark.parametrize("number", [1, 1022])

@@ -625,15 +625,19 @@ TEST(test_plans_by_options)
 	assert_int_equal(plan.fetches[0].limit, MAX_FETCH - 2);
 	plan = plan_of(ABI_X86_64, "read", &options);
 	assert_int_equal(plan.fetches[0].limit, MAX_FETCH);
-	options.path_bytes = options.data_bytes = 0;
-	plan = plan_of(ABI_X86_64, "openat", &options);
-	assert_has(&plan, nr_fetches, 0, path_arguments, 2);
+	options.data_bytes = 0;
+	options.only_paths = true;
+	plan = plan_of(ABI_X86_64, "execve", &options);
+	FETCH_IS(&plan.fetches[0], FETCH_STRING, 0, 0, 0, 1, MAX_FETCH - 2);
+	FETCH_IS(&plan.fetches[1], FETCH_STRINGS, 1, 0, 0, 8, 0);
+	plan = plan_of(ABI_X86_64, "read", &options);
+	FETCH_IS(&plan.fetches[0], FETCH_RETURNED, 1, 2, 1, 1, 0);
 }
 
 /* No plan reads more than there is room for, nor what is no address. */
 static void check_plan(enum syscall_abi abi, const char *name, const struct call_arguments *call)
 {
-	const struct plan_options all = { UINT16_MAX, UINT16_MAX, true, true };
+	const struct plan_options all = { UINT16_MAX, UINT16_MAX, true, true, false };
 	struct call_plan plan = plan_of(abi, name, &all);
 
 	(void)call;

@@ -252,6 +252,7 @@ TEST(test_refused)
 		  "count them, give -C" },
 		{ &calls_face, "-C --by pid",
 		  "--by is an option of bpftruss -c, not of single calls" },
+		{ &calls_face, "-s 1023 -a", "-s: \"1023\" is not a number from 0 to 1022" },
 		{ &calls_face, "--failed= -a", "is not a list of errors such as ENOENT,EACCES" },
 		{ &calls_face, "--json --format strace -a",
 		  "one format: json or strace, not both" },
