@@ -663,3 +663,12 @@ static __always_inline void calls_begin(u32 index)
 	if (open)
 		open->number = open->left_out = 0;
 }
+
+/* A process was made: it begins with its maker's descriptors, and may have used them before the fork returns. */
+static __always_inline void calls_note_parent(u32 index, u32 parent)
+{
+	struct open_call *open = open_call_at(index);
+
+	if (open)
+		open->left_out = (u64)parent << CALL_PARENT_SHIFT;
+}

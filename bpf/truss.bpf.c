@@ -176,6 +176,16 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
+/* Notes whose descriptors a new process has. */
+static __always_inline void fork_note(struct task_ref *parent_ref, struct task_ref *ref)
+{
+	struct task_record *parent;
+
+	parent = parent_ref && parent_ref->record ? record_find(parent_ref->record) : NULL;
+	if (parent && ref->record)
+		calls_note_parent(ref->record, parent->pid);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -211,6 +221,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (stacks && !same_process)
 		layout_inherit(parent, ref);
 	record_start(child, ref, false, RECORD_NEW_CHILD, -1, NATIVE_ABI);
+	if (shows_calls && !same_process)
+		fork_note(parent_ref, ref);
 	ref_publish(ref, inherited);
 	return 0;
 }

@@ -109,7 +109,8 @@ struct call_record {
 	char comm[16]; /* of the thread */
 	__u64 number;  /* of this call among those of its thread; of CALL_SLOWEST 0 */
 	union {
-		__u64 left_out; /* of the calls before it: by conditions */
+		/* How many calls before it were left out, by conditions; and a pid: see CALL_PARENT(). */
+		__u64 left_out;
 		__u64 inode; /* of CALL_SLOWEST: what its first descriptor that is none below 0 is */
 	};
 	__u64 end_ns; /* CLOCK_MONOTONIC */
@@ -118,6 +119,14 @@ struct call_record {
 	__u64 arguments[CALL_ARGUMENTS];
 	__u64 stack_id; /* 0: none */
 };
+
+/*
+ * The upper bits of left_out have the pid of the process that made this one, in its first thread and while it
+ * was counted itself; else 0. No pid has more than 22 bits.
+ */
+#define CALL_PARENT_SHIFT       42
+#define CALL_PARENT(left_out)   ((left_out) >> CALL_PARENT_SHIFT)
+#define CALL_LEFT_OUT(left_out) ((left_out) & ((1ULL << CALL_PARENT_SHIFT) - 1))
 
 /* A thread's open call, and how many have ended. Index: that of its record. */
 struct open_call {

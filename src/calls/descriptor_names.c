@@ -307,11 +307,26 @@ static bool pids_are_ours(struct descriptors *d, struct fd_process *process)
 	return process->pids == PIDS_OURS;
 }
 
+/* Gives a child copies of what its maker has by now. */
+static void child_fill(struct descriptors *d, struct fd_process *child,
+		       const struct fd_process *parent)
+{
+	uint32_t left = MAX_COPIES;
+
+	for (uint32_t i = parent->oldest; i && left && fd_table_has_room(&d->table); left--) {
+		const struct fd_entry *entry = fd_entry_at(&d->table, i);
+
+		if (!entry_is_stale(parent, entry))
+			fd_entry_set(&d->table, child, entry->fd, fd_name_ref(entry->name),
+				     entry->flags);
+		i = entry->newer;
+	}
+}
+
 /* A child begins with copies, unless its own calls have come first, as after vfork(). */
 static void child_settle(struct descriptors *d, struct fd_process *parent)
 {
 	struct fd_process *child;
-	uint32_t left = MAX_COPIES;
 
 	if (!pids_are_ours(d, parent) || d->staged.child == parent->pid)
 		return;
@@ -324,14 +339,7 @@ static void child_settle(struct descriptors *d, struct fd_process *parent)
 		fd_process_drop(&d->table, child);
 	child = fd_process_use(&d->table, d->staged.child);
 	child->shares = d->staged.child_shares;
-	for (uint32_t i = parent->oldest; i && left && fd_table_has_room(&d->table); left--) {
-		const struct fd_entry *entry = fd_entry_at(&d->table, i);
-
-		if (!entry_is_stale(parent, entry))
-			fd_entry_set(&d->table, child, entry->fd, fd_name_ref(entry->name),
-				     entry->flags);
-		i = entry->newer;
-	}
+	child_fill(d, child, parent);
 }
 
 /* Applies the staged changes of the last call. */
@@ -370,13 +378,22 @@ static void staged_settle(struct descriptors *d)
 /* Finds a record's process. If the numbers of its first thread begin again, it is another one. */
 static struct fd_process *process_of(struct descriptors *d, const struct call_record *record)
 {
+	bool is_new = !fd_process_find(&d->table, record->pid);
 	struct fd_process *process = fd_process_use(&d->table, record->pid);
+	const struct fd_process *parent;
 
 	if (record->tid != record->pid)
 		return process;
 	if (record->number < process->number) {
 		fd_process_drop(&d->table, process);
 		process = fd_process_use(&d->table, record->pid);
+		is_new = true;
+	}
+	/* The fork need not have returned yet: one by vfork() has not. */
+	if (is_new && record->number == 1) {
+		parent = fd_process_find(&d->table, (uint32_t)CALL_PARENT(record->left_out));
+		if (parent)
+			child_fill(d, process, parent);
 	}
 	process->number = record->number;
 	return process;

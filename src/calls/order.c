@@ -261,10 +261,10 @@ static enum place gap_find(const struct last_call *last, const struct call_recor
 		return PLACE_LATE;
 	/* The record belongs to a new thread, whose calls begin at 1 again. */
 	if (!is_same_thread(last, record) || record->number <= last->number ||
-	    record->left_out < last->left_out)
+	    CALL_LEFT_OUT(record->left_out) < last->left_out)
 		last = &first;
 	between = above(record->number, last->number + 1);
-	ret->left_out = min_u64(record->left_out - last->left_out, between);
+	ret->left_out = min_u64(CALL_LEFT_OUT(record->left_out) - last->left_out, between);
 	ret->missing = between - ret->left_out;
 	ret->is_unknown = is_unknown && ret->missing;
 	if (ret->is_unknown)
@@ -288,7 +288,7 @@ static bool record_take(struct order *order, struct call_record *record, bool ga
 		last->pid = record->pid;
 		last->tid = record->tid;
 		last->number = record->number;
-		last->left_out = record->left_out;
+		last->left_out = CALL_LEFT_OUT(record->left_out);
 		last->end_ns = record->end_ns;
 		order->counts.taken++;
 		order->counts.missing += gap.missing;

@@ -144,6 +144,23 @@ def test_a_number_that_is_used_again_is_what_it_is_now(live):
     assert re.match(r"50<UDP.*>, ", calls[3].arguments)
 
 
+VFORKS = """
+import subprocess, sys
+with open(sys.argv[1], "w") as out:
+    for _ in range(20):
+        subprocess.run(["/bin/true"], stdout=out, close_fds=False)
+"""
+
+
+def test_a_child_of_vfork_has_the_names_of_its_maker(live, tmp_path):
+    """Its calls end before the vfork does."""
+    out = tmp_path / "out"
+    lines = show_command(live, sys.executable, "-c", VFORKS, out, options=["-f"])
+    copies = [call.arguments for call in lines.must_have_lost_nothing().of("dup2")]
+    assert len(copies) == 20
+    assert all(re.fullmatch(r"\d+<%s>, 1<[^>?]*>" % re.escape(str(out)), text) for text in copies), copies
+
+
 # --- programs ------------------------------------------------------------------------------------
 
 

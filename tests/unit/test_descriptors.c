@@ -341,6 +341,33 @@ PROC_TEST(test_vfork)
 	assert_named(proc, 2, 3, DESCRIPTOR_USED, "/b", 0);
 }
 
+/* The first call of a process that another one has made; 0: nobody knows which. */
+static void first_call(struct proc *proc, uint32_t pid, uint32_t parent)
+{
+	struct call call = call_of(proc, pid, "close", 0);
+
+	call.record.number = 1;
+	call.record.left_out = (uint64_t)parent << CALL_PARENT_SHIFT;
+	call.record.arguments[0] = 3;
+	follow(proc, &call);
+}
+
+/* A child of vfork() begins with its maker's descriptors, before the vfork has returned. */
+PROC_TEST(test_vfork_inherits)
+{
+	call_openat(proc, 1, AT_FDCWD, "/a", O_RDONLY, 3);
+	call_openat(proc, 1, AT_FDCWD, "/b", O_RDONLY | O_CLOEXEC, 4);
+	first_call(proc, 2, 1);
+	assert_named(proc, 2, 3, DESCRIPTOR_USED, "/a", 0);
+	assert_named(proc, 2, 4, DESCRIPTOR_USED, "/b", 0);
+	descriptors_forget(proc->d, 2);
+	first_call(proc, 2, 0);
+	assert_named(proc, 2, 4, DESCRIPTOR_USED, NULL, 0);
+	descriptors_forget(proc->d, 2);
+	first_call(proc, 2, 1000);
+	assert_named(proc, 2, 4, DESCRIPTOR_USED, NULL, 0);
+}
+
 /* In a container, a child's pid is not the one that we see. */
 PROC_TEST(test_foreign_pids)
 {

@@ -102,7 +102,8 @@ TAKER_TEST(test_gaps, ORDER_DEFAULT)
 	add_left_out(given, 1, 15, 40, 2);
 	add_left_out(given, 1, 19, 50, 5);
 	/* The first of another thread stands behind two that were left out. */
-	add_left_out(given, 2, 3, 60, 2);
+	/* Who made its process is none of them. */
+	add_left_out(given, 2, 3, 60, 4194303ULL << CALL_PARENT_SHIFT | 2);
 	order_release(given->order, 100);
 	assert_int_equal(given->count, 6);
 	assert_shown(given, 0, 1, 4, 3);
