@@ -33,6 +33,20 @@ FILE *process_file(int process, const char *name)
 	return file;
 }
 
+bool process_call_read(int process, uint32_t tid, struct process_call *ret)
+{
+	FILE *file __cleanup(fclosep) = NULL;
+	uint64_t *a = ret->arguments;
+	char path[64];
+
+	snprintf(path, sizeof(path), "task/%u/syscall", tid);
+	file = process_file(process, path);
+	return file && fscanf(file,
+			      "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+			      " %" SCNx64 " %" SCNx64,
+			      &ret->nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &ret->sp) == 8;
+}
+
 #define STAT_STARTED     22 /* fields, as proc(5) counts them */
 #define STAT_STACK_START 28
 

@@ -18,6 +18,15 @@ int process_open(uint32_t pid);
 /* A file of its folder; NULL: it cannot be read. */
 FILE *process_file(int process, const char *name);
 
+/* The system call in which a thread sleeps. */
+struct process_call {
+	int nr;
+	uint64_t arguments[6], sp;
+};
+
+/* Says which one; false: it is in none, runs, or nobody may know. */
+bool process_call_read(int process, uint32_t tid, struct process_call *ret);
+
 /* Whether it is that process, and executes that program. */
 bool process_is(int process, const struct process_id *id);
 

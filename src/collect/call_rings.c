@@ -26,6 +26,9 @@ struct call_rings {
 	struct map_array *open_calls;
 	struct call_record *last; /* of threads that have ended since the last taking */
 	size_t nr_last;
+	uint64_t *
+		early; /* by record: when one began of which it is known in what call it slept then */
+	size_t nr_early;
 
 	/* Only while records are taken. */
 	call_taker *take;
@@ -156,6 +159,7 @@ void call_rings_free(struct call_rings *rings)
 	}
 	map_array_free(rings->open_calls);
 	free(rings->last);
+	free(rings->early);
 	free(rings->rings);
 	free(rings);
 }
@@ -203,6 +207,19 @@ void call_rings_note_last(struct call_rings *rings, uint32_t index,
 		.left_out = open->left_out,
 		.end_ns = clock_mono_ns(),
 	};
+}
+
+bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t start_ns)
+{
+	while (rings->nr_early <= index) {
+		if (!array_grow(&rings->early, rings->nr_early, sizeof(*rings->early)))
+			return false;
+		rings->early[rings->nr_early++] = 0;
+	}
+	if (rings->early[index] == start_ns)
+		return false;
+	rings->early[index] = start_ns;
+	return true;
 }
 
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record)

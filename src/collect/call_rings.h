@@ -31,6 +31,12 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 /* The open call of a record; NULL: there is none. */
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record);
 
+/*
+ * Whether the call in which a thread slept at start_ns, when its record began, is asked for the first time:
+ * then it is not from now on. For want of memory it never is.
+ */
+bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t start_ns);
+
 /* A thread has made its last call: who takes calls is told of its number. For want of memory it is not. */
 void call_rings_note_last(struct call_rings *rings, uint32_t index,
 			  const struct task_record *record);

@@ -169,6 +169,13 @@ int collector_take_last_calls(struct collector *collector, call_taker *take, voi
 int collector_take_sleepers(const struct collector *collector, uint64_t started_ns,
 			    call_taker *take, void *context);
 
+/*
+ * Tells in the same way of each call in which a thread slept when it began to be counted, and sleeps still, once;
+ * of what its arguments point at nothing is known. Of very many, some are left for the next time.
+ */
+int collector_take_early_sleepers(const struct collector *collector, uint64_t started_ns,
+				  call_taker *take, void *context);
+
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "collect/call_facts.h"
 #include "collect/collector_private.h"
@@ -83,21 +84,16 @@ static char *kernel_stack_read(int process, const char *path)
 }
 
 /* Whether the thread is in the call that was listed: in one with these arguments, and this stack. */
-static bool flight_still_there(const struct flight *flight, int process, const char *path)
+static bool flight_still_there(const struct flight *flight, int process)
 {
 	const struct listed_thread *thread = &flight->thread;
-	char text[256];
-	uint64_t a[CALL_ARGUMENTS], sp;
-	int nr;
+	struct process_call call;
 
-	if (!small_file_read(process, path, text, sizeof(text)) ||
-	    sscanf(text,
-		   "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		   " %" SCNx64,
-		   &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp) != 8)
+	if (!process_call_read(process, thread->tid, &call))
 		return false;
 	/* Kernels that show us no registers have not said either. */
-	return !thread->sp || (sp == thread->sp && !memcmp(a, thread->arguments, sizeof(a)));
+	return !thread->sp || (call.sp == thread->sp &&
+			       !memcmp(call.arguments, thread->arguments, sizeof(call.arguments)));
 }
 
 static void flight_forget(struct flight *flight)
@@ -131,8 +127,7 @@ static void flight_look(struct flight *flight, struct wanted_ends *ends)
 	if (!strcmp(flight->wchan, "0"))
 		flight->wchan[0] = 0;
 	call_facts_add(flight, process, ends);
-	snprintf(path, sizeof(path), "task/%u/syscall", thread->tid);
-	flight->moved = !flight_still_there(flight, process, path);
+	flight->moved = !flight_still_there(flight, process);
 	if (!flight->moved)
 		return;
 	flight_forget(flight);

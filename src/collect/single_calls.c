@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers what the collector is asked about single calls. */
 #include "base/clock.h"
+#include "base/process.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 
@@ -68,6 +69,63 @@ int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call
 	for (uint32_t i = 1; i < records_used(c) && !err; i++) {
 		if (sleeper_copy(c, i, started_ns, &sleeper))
 			err = take(context, &sleeper.call);
+	}
+	return err;
+}
+
+/* So many are looked at each time: the rings must not wait. */
+#define EARLY_SLEEPERS 256
+
+/* Whether a thread sleeps in the call in which it did when it began to be counted. */
+static bool is_early_sleeper(const struct task_record *record, uint64_t started_ns)
+{
+	return record && record_state(record) == RECORD_LIVE && record->start_ns < started_ns &&
+	       __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) == RECORD_OPEN_EARLY &&
+	       RECORD_IN_EARLY_CALL(record);
+}
+
+/* Asks /proc for the arguments; false: it has another call by now. */
+static bool early_sleeper_read(const struct task_record *record, uint32_t index,
+			       struct call_record *ret)
+{
+	int process __cleanup(closep) = process_open(record->pid);
+	uint64_t now_ns = clock_mono_ns();
+	struct process_call call;
+
+	if (process < 0 || !process_call_read(process, record->tid, &call) || call.nr != record->nr)
+		return false;
+	*ret = (struct call_record){
+		.size = sizeof(*ret),
+		.abi = record->abi,
+		.nr = record->nr,
+		.record = index,
+		.pid = record->pid,
+		.tid = record->tid,
+		.number = 1,
+		.end_ns = now_ns,
+		.wall_ns = now_ns - record->start_ns + record->slept_ns,
+	};
+	memcpy(ret->comm, record->comm, sizeof(ret->comm));
+	memcpy(ret->arguments, call.arguments, sizeof(ret->arguments));
+	return is_early_sleeper(record, UINT64_MAX);
+}
+
+int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns, call_taker *take,
+				  void *context)
+{
+	uint32_t left = EARLY_SLEEPERS;
+	struct call_record call;
+	int err = 0;
+
+	for (uint32_t i = 1; i < records_used(c) && left && !err; i++) {
+		const struct task_record *record = record_at(c, i);
+
+		if (!is_early_sleeper(record, started_ns) ||
+		    !call_rings_note_early(c->rings, i, record->start_ns))
+			continue;
+		left--;
+		if (early_sleeper_read(record, i, &call))
+			err = take(context, &call);
 	}
 	return err;
 }

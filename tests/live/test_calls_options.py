@@ -154,6 +154,22 @@ def test_a_call_that_sleeps_is_shown_once_and_again_when_it_ends(live):
     assert [call.arguments for call in naps] == ["{tv_sec=2, tv_nsec=0}, NULL"] * 2
 
 
+def test_a_call_that_began_before_is_shown_as_sleeping_once(live):
+    target = live.workload("calls")
+    calls = attach(live, target.pid)
+    others = attach(live, target.pid, "-t", "!read")
+    until(lambda: calls.shown(), "it is said to sleep")
+    # Another look at it, by somebody who came later.
+    last = attach(live, target.pid)
+    until(lambda: last.shown(), "it is said to sleep")
+    target.go()
+    first, *rest = calls.lines().must_have_lost_nothing().calls
+    assert first.is_asleep() and re.fullmatch(r"0<pipe:\[\d+\]>\??, 0x[0-9a-f]+, \d+", first.arguments)
+    assert [call.name for call in rest if call.is_asleep()] == []
+    assert rest[0].name == "read" and rest[0].result == "= 3"
+    assert not any(call.is_asleep() for call in others.lines().calls)
+
+
 @pytest.mark.parametrize("options, left_out", [([], 0), (["--failed"], 1), (["-z"], 1)])
 def test_a_call_of_which_neither_start_nor_end_is_seen_is_not_shown(live, options, left_out):
     """What another call of the thread, or of one before it, pointed at is not shown for it."""
