@@ -322,6 +322,18 @@ LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
 	return size ? piece_add(index, PART_SELF, address, size) : 0;
 }
 
+/* Whether what an argument points at is read in this call: another one may decide. */
+static __always_inline bool fetch_is_due(const struct open_call *open,
+					 const struct call_fetch *fetch)
+{
+	u32 value;
+
+	if (!fetch->when)
+		return true;
+	value = open_argument(open, fetch->which);
+	return (value & ~63u) == fetch->base && fetch->when >> (value & 63) & 1;
+}
+
 /* --- the call ----------------------------------------------------------------------------------- */
 
 /* Reads what a call's arguments point at. Returns whether there is anything. */
@@ -335,7 +347,7 @@ static __always_inline bool call_read(struct open_call *open, u32 index)
 	if (!plan)
 		return false;
 	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
-		if (plan->fetches[i].at_exit)
+		if (plan->fetches[i].at_exit || !fetch_is_due(open, &plan->fetches[i]))
 			continue;
 		reads = true;
 		if (fetch_run(index, i, 0))
@@ -426,7 +438,8 @@ LOOKED_AT_ONCE int call_read_more(u32 index, s64 result)
 		return 0;
 	open->call.result = result;
 	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
-		if (plan->fetches[i].at_exit ? result >= 0 : open->failed >> i & 1)
+		if ((plan->fetches[i].at_exit ? result >= 0 : open->failed >> i & 1) &&
+		    fetch_is_due(open, &plan->fetches[i]))
 			fetch_run(index, i, PIECE_AT_EXIT);
 	}
 	return 0;

@@ -34,9 +34,14 @@ struct call_fetch {
 	__u8 at_exit;  /* the kernel writes it: it is read when the call ends, unless that failed */
 	__u16 unit;
 	__u16 limit; /* bytes that are kept; of a string without its NUL; of FETCH_IOVEC in each buffer */
+	/* Done only if of the argument `which` the lower 6 bits are one of `when`, and the others `base`. */
+	__u64 when; /* a bit for each; 0: always */
+	__u32 base;
+	__u8 which;
+	__u8 pad[3];
 };
 
-#define CALL_FETCHES 5
+#define CALL_FETCHES 6
 
 /* The plan of one call number of one ABI. */
 struct call_plan {

@@ -7,9 +7,11 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <termios.h>
 
 #include "calls/sets.h"
 
@@ -83,13 +85,13 @@ static const struct {
 	{ F_SETFD, ARG_FLAGS, OWN_FD_FLAGS, NULL },
 	{ F_GETFL, ARG_UNUSED, OWN_NONE, NULL },
 	{ F_SETFL, ARG_FLAGS, OWN_OPEN, NULL },
-	{ F_GETLK, ARG_STRUCT, OWN_NONE, "flock" },
+	{ F_GETLK, ARG_STRUCT, OWN_NONE, "flock_held" },
 	{ F_SETLK, ARG_STRUCT, OWN_NONE, "flock" },
 	{ F_SETLKW, ARG_STRUCT, OWN_NONE, "flock" },
-	{ 12, ARG_STRUCT, OWN_NONE, "flock64" }, /* F_GETLK64 to F_SETLKW64 of 32-bit ABIs */
+	{ 12, ARG_STRUCT, OWN_NONE, "flock64_held" }, /* F_GETLK64 to F_SETLKW64 of 32-bit ABIs */
 	{ 13, ARG_STRUCT, OWN_NONE, "flock64" },
 	{ 14, ARG_STRUCT, OWN_NONE, "flock64" },
-	{ F_OFD_GETLK, ARG_STRUCT, OWN_NONE, "flock64" },
+	{ F_OFD_GETLK, ARG_STRUCT, OWN_NONE, "flock64_held" },
 	{ F_OFD_SETLK, ARG_STRUCT, OWN_NONE, "flock64" },
 	{ F_OFD_SETLKW, ARG_STRUCT, OWN_NONE, "flock64" },
 	{ F_SETOWN, ARG_PID, OWN_NONE, NULL },
@@ -119,6 +121,38 @@ static const struct argument *choose_fcntl(const struct call *call, size_t *at,
 		if (fcntl_commands[n].type)
 			snprintf(scratch->type, sizeof(scratch->type), "%s",
 				 fcntl_commands[n].type);
+		scratch->is_written = strstr(scratch->type, "_held");
+		return scratch;
+	}
+	return as_in_table(call, i);
+}
+
+/* --- ioctl -------------------------------------------------------------------------------------- */
+
+static const struct {
+	uint32_t request;
+	bool is_written;
+	const char *type;
+} ioctl_requests[] = {
+	{ TCGETS, true, "termios" },     { TCSETS, false, "termios" },
+	{ TCSETSW, false, "termios" },   { TCSETSF, false, "termios" },
+	{ TIOCGWINSZ, true, "winsize" }, { TIOCSWINSZ, false, "winsize" },
+	{ TIOCGPGRP, true, "int" },      { TIOCSPGRP, false, "int" },
+	{ FIONREAD, true, "int" },       { FIONBIO, false, "int" },
+};
+
+static const struct argument *choose_ioctl(const struct call *call, size_t *at,
+					   struct argument *scratch)
+{
+	const size_t i = *at;
+
+	for (size_t n = 0; i == 2 && n < ARRAY_SIZE(ioctl_requests); n++) {
+		if (ioctl_requests[n].request != (uint32_t)call_argument(call, 1))
+			continue;
+		as_kind(call, i, ARG_STRUCT, NULL, scratch);
+		scratch->length_kind = LENGTH_ONE;
+		scratch->is_written = ioctl_requests[n].is_written;
+		snprintf(scratch->type, sizeof(scratch->type), "%s", ioctl_requests[n].type);
 		return scratch;
 	}
 	return as_in_table(call, i);
@@ -182,7 +216,7 @@ static const struct {
 	enum argument_kind
 		kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
 } prctl_options[] = {
-	{ PR_SET_NAME, ARG_STRING },       { PR_GET_NAME, ARG_ADDRESS },
+	{ PR_SET_NAME, ARG_STRING },       { PR_GET_NAME, ARG_STRING },
 	{ PR_SET_PDEATHSIG, ARG_SIGNAL },  { PR_GET_PDEATHSIG, ARG_ADDRESS },
 	{ PR_SET_DUMPABLE, ARG_UINT },     { PR_GET_DUMPABLE, ARG_UNUSED },
 	{ PR_SET_KEEPCAPS, ARG_UINT },     { PR_GET_KEEPCAPS, ARG_UNUSED },
@@ -198,10 +232,13 @@ static const struct argument *choose_prctl(const struct call *call, size_t *at,
 	int option = (int)call_argument(call, 0);
 
 	for (size_t n = 0; i && n < ARRAY_SIZE(prctl_options); n++) {
-		if (prctl_options[n].option == option)
-			return i > 1 || prctl_options[n].kind == ARG_UNUSED
-				       ? NULL
-				       : as_kind(call, i, prctl_options[n].kind, NULL, scratch);
+		if (prctl_options[n].option != option)
+			continue;
+		if (i > 1 || prctl_options[n].kind == ARG_UNUSED)
+			return NULL;
+		as_kind(call, i, prctl_options[n].kind, NULL, scratch);
+		scratch->is_written = option == PR_GET_NAME;
+		return scratch;
 	}
 	return as_in_table(call, i);
 }
@@ -339,6 +376,7 @@ argument_chooser argument_chooser_find(const char *name)
 		{ "prctl", choose_prctl },       { "getsockopt", choose_option },
 		{ "setsockopt", choose_option }, { "clone", choose_clone },
 		{ "socket", choose_socket },     { "socketpair", choose_socket },
+		{ "ioctl", choose_ioctl },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choosers); i++) {

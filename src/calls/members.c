@@ -49,6 +49,39 @@ static const struct member tms[] = { NUMBER("tms_utime", TYPE_LONG), NUMBER("tms
 				     NUMBER("tms_cutime", TYPE_LONG),
 				     NUMBER("tms_cstime", TYPE_LONG) };
 
+#define TIMEX(word)                                                                        \
+	MEMBER("modes", TYPE_U32, FORM_HEX), NUMBER("offset", word), NUMBER("freq", word), \
+		NUMBER("maxerror", word), NUMBER("esterror", word),                        \
+		MEMBER("status", TYPE_S32, FORM_HEX), NUMBER("constant", word),            \
+		NUMBER("precision", word), NUMBER("tolerance", word)
+#define TIMEX_MORE(word)                                                                \
+	NUMBER("tick", word), EXTRA("ppsfreq", word), EXTRA("jitter", word),            \
+		EXTRA("shift", TYPE_S32), EXTRA("stabil", word), EXTRA("jitcnt", word), \
+		EXTRA("calcnt", word), EXTRA("errcnt", word), EXTRA("stbcnt", word),    \
+		EXTRA("tai", TYPE_S32)
+
+static const struct member timeval64[] = { NUMBER("tv_sec", TYPE_S64),
+					   NUMBER("tv_usec", TYPE_S64) };
+static const struct structure timeval64_structure = STRUCTURE("timeval64", timeval64);
+static const struct member timex[] = { TIMEX(TYPE_LONG), INNER("time", timeval_structure),
+				       TIMEX_MORE(TYPE_LONG) };
+/* Its 32-bit members are padded, also where 64 bits are not aligned so. */
+static const struct member timex64[] = {
+	MEMBER("modes", TYPE_U32, FORM_HEX),
+	PADDING(4),
+	NUMBER("offset", TYPE_S64),
+	NUMBER("freq", TYPE_S64),
+	NUMBER("maxerror", TYPE_S64),
+	NUMBER("esterror", TYPE_S64),
+	MEMBER("status", TYPE_S32, FORM_HEX),
+	PADDING(4),
+	NUMBER("constant", TYPE_S64),
+	NUMBER("precision", TYPE_S64),
+	NUMBER("tolerance", TYPE_S64),
+	INNER("time", timeval64_structure),
+	NUMBER("tick", TYPE_S64),
+};
+
 /* --- numbers that an address points at ---------------------------------------------------------- */
 
 static const struct member int_[] = { NUMBER("", TYPE_S32) };
@@ -171,25 +204,37 @@ static const struct member statfs[] = {
 	MEMBER("f_flags", TYPE_LONG, FORM_HEX),
 };
 
+/* On 64 bits the same. */
+static const struct member statfs64[] = {
+	MEMBER("f_type", TYPE_ULONG, FORM_HEX),
+	NATURAL("f_bsize", TYPE_ULONG),
+	NATURAL("f_blocks", TYPE_U64),
+	NATURAL("f_bfree", TYPE_U64),
+	NATURAL("f_bavail", TYPE_U64),
+	NATURAL("f_files", TYPE_U64),
+	NATURAL("f_ffree", TYPE_U64),
+	INNER("f_fsid", fsid_structure),
+	NATURAL("f_namelen", TYPE_ULONG),
+	NATURAL("f_frsize", TYPE_ULONG),
+	MEMBER("f_flags", TYPE_ULONG, FORM_HEX),
+};
+
 static const struct member open_how[] = {
 	WITH_SET("flags", TYPE_U64, FORM_FLAGS, OWN_OPEN),
 	MEMBER("mode", TYPE_U64, FORM_MODE_IF),
 	WITH_SET("resolve", TYPE_U64, FORM_FLAGS, OWN_RESOLVE),
 };
 
-static const struct member flock_[] = {
-	WITH_SET("l_type", TYPE_S16, FORM_ENUM, OWN_LOCK),
-	WITH_SET("l_whence", TYPE_S16, FORM_ENUM, OWN_SEEK),
-	NUMBER("l_start", TYPE_LONG),
-	NUMBER("l_len", TYPE_LONG),
-};
+/* Who holds a lock is only said where that is asked. */
+#define FLOCK(word)                                                                           \
+	WITH_SET("l_type", TYPE_S16, FORM_ENUM, OWN_LOCK),                                    \
+		WITH_SET("l_whence", TYPE_S16, FORM_ENUM, OWN_SEEK), NUMBER("l_start", word), \
+		NUMBER("l_len", word)
 
-static const struct member flock64_[] = {
-	WITH_SET("l_type", TYPE_S16, FORM_ENUM, OWN_LOCK),
-	WITH_SET("l_whence", TYPE_S16, FORM_ENUM, OWN_SEEK),
-	NUMBER("l_start", TYPE_S64),
-	NUMBER("l_len", TYPE_S64),
-};
+static const struct member flock_[] = { FLOCK(TYPE_LONG) };
+static const struct member flock64_[] = { FLOCK(TYPE_S64) };
+static const struct member flock_held[] = { FLOCK(TYPE_LONG), NUMBER("l_pid", TYPE_S32) };
+static const struct member flock64_held[] = { FLOCK(TYPE_S64), NUMBER("l_pid", TYPE_S32) };
 
 /* --- descriptors -------------------------------------------------------------------------------- */
 
@@ -203,6 +248,33 @@ static const struct member epoll_event[] = {
 	WITH_SET("events", TYPE_U32, FORM_FLAGS, OWN_EPOLL),
 	MEMBER("data", TYPE_EVENT, FORM_EVENT),
 };
+
+static const struct member winsize[] = { NATURAL("ws_row", TYPE_U16), NATURAL("ws_col", TYPE_U16),
+					 NATURAL("ws_xpixel", TYPE_U16),
+					 NATURAL("ws_ypixel", TYPE_U16) };
+
+static const struct member termios[] = {
+	MEMBER("c_iflag", TYPE_U32, FORM_HEX),
+	MEMBER("c_oflag", TYPE_U32, FORM_HEX),
+	MEMBER("c_cflag", TYPE_U32, FORM_HEX),
+	MEMBER("c_lflag", TYPE_U32, FORM_HEX),
+	EXTRA("c_line", TYPE_U8),
+	{ "c_cc", TYPE_U8, FORM_NATURAL, 0, 19, true, NULL },
+};
+
+/* Buffers of several messages are not read. */
+static const struct member message[] = {
+	MEMBER("msg_name", TYPE_ADDRESS, FORM_ADDRESS),
+	NATURAL("msg_namelen", TYPE_U32),
+	MEMBER("msg_iov", TYPE_ADDRESS, FORM_ADDRESS),
+	NATURAL("msg_iovlen", TYPE_ADDRESS),
+	MEMBER_EXTRA("msg_control", TYPE_ADDRESS, FORM_ADDRESS),
+	NATURAL("msg_controllen", TYPE_ADDRESS),
+	WITH_SET("msg_flags", TYPE_U32, FORM_FLAGS, OWN_MSG),
+};
+static const struct structure message_structure = STRUCTURE("msghdr", message);
+static const struct member mmsghdr[] = { INNER("msg_hdr", message_structure),
+					 NATURAL("msg_len", TYPE_U32) };
 
 /* --- processes ---------------------------------------------------------------------------------- */
 
@@ -294,9 +366,17 @@ static const struct structure structures[] = {
 	STRUCTURE("stat64", stat64),
 	STRUCTURE("statx", statx),
 	STRUCTURE("statfs", statfs),
+	STRUCTURE("statfs64", statfs64),
+	STRUCTURE("timex", timex),
+	STRUCTURE("timex64", timex64),
+	STRUCTURE("winsize", winsize),
+	STRUCTURE("termios", termios),
+	STRUCTURE("mmsghdr", mmsghdr),
 	SINGLE("open_how", open_how),
 	STRUCTURE("flock", flock_),
 	STRUCTURE("flock64", flock64_),
+	STRUCTURE("flock_held", flock_held),
+	STRUCTURE("flock64_held", flock64_held),
 	STRUCTURE("pollfd", pollfd),
 	STRUCTURE("epoll_event", epoll_event),
 	STRUCTURE("rlimit", rlimit),

@@ -122,7 +122,7 @@ void set_put_flags(struct value_writer *to, const struct flag_set *set, uint64_t
 }
 
 /* The name of one value; NULL: it has none. */
-static const char *set_find_name(const struct flag_set *set, uint64_t value)
+const char *set_find_name(const struct flag_set *set, uint64_t value)
 {
 	for (size_t i = 0; set && i < set->count; i++) {
 		if (set->names[i].value == value)

@@ -27,6 +27,9 @@ void set_put_flags(struct value_writer *to, const struct flag_set *set, uint64_t
 /* One value, or its number. */
 void set_put_enum(struct value_writer *to, const struct flag_set *set, uint64_t value);
 
+/* Returns the name of a value of a set that has names; NULL: it has none. */
+const char *set_find_name(const struct flag_set *set, uint64_t value);
+
 /* Permissions, with the type of the file if there may be one. */
 void set_put_mode(struct value_writer *to, uint64_t mode, bool has_type);
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "calls/members.h"
+#include "calls/odd_structures.h"
 #include "calls/sets.h"
 
 /* --- where things are --------------------------------------------------------------------------- */
@@ -449,10 +450,9 @@ static const struct {
 	void (*put)(const struct call *call, const struct argument *argument,
 		    const struct call_memory *memory);
 } special_types[] = {
-	{ "sockaddr", put_sockaddr },
-	{ "sigaction", put_sigaction },
-	{ "fd_set", put_fd_set },
-	{ "cpu_set", put_cpu_set },
+	{ "sockaddr", put_sockaddr }, { "sigaction", put_sigaction }, { "fd_set", put_fd_set },
+	{ "cpu_set", put_cpu_set },   { "siginfo", siginfo_put },     { "dirent", dirents_put },
+	{ "dirent64", dirents_put },
 };
 
 bool structure_is_known(const struct call *call, const char *type)

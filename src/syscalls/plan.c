@@ -5,11 +5,20 @@
  */
 #include "syscalls/arguments.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <termios.h>
+
 #include "base/text.h"
+#include "syscalls/names.h"
 
 /* How many elements of an array are read, and bytes of the address of a socket. */
 #define MAX_ELEMENTS 32
 #define MAX_SOCKADDR 128
+
+/* A name of prctl(PR_SET_NAME), without its NUL. */
+#define TASK_NAME_BYTES 15
 
 enum structure_trait {
 	IN_BYTES = 1 << 0,    /* its length is one in bytes, not of elements */
@@ -163,6 +172,66 @@ static void (*const fetchers[NR_ARGUMENT_KIND])(const struct wish *wish, struct 
 	[ARG_SIGSET] = fetch_sigset, [ARG_STRUCT] = fetch_structure,
 };
 
+/* --- where another argument decides ------------------------------------------------------------- */
+
+#define WHEN(value) (1ULL << ((value) & 63))
+
+/* Of the values of `which` all but the lower 6 bits are the same. */
+struct conditional {
+	const char *call;
+	uint8_t argument, which;
+	bool is_written;
+	uint32_t base;
+	uint64_t when;
+	const char *type; /* NULL: a string */
+};
+
+#define LOCKS      (WHEN(F_SETLK) | WHEN(F_SETLKW))
+#define WIDE_LOCKS (WHEN(13) | WHEN(14) | WHEN(F_OFD_SETLK) | WHEN(F_OFD_SETLKW))
+#define LOCK_CALL(call)                                                                            \
+	{ call, 2, 1, false, 0, LOCKS, "flock" }, { call, 2, 1, true, 0, WHEN(F_GETLK), "flock" }, \
+		{ call, 2, 1, false, 0, WIDE_LOCKS, "flock64" },                                   \
+		{ call, 2, 1, true, 0, WHEN(12) | WHEN(F_OFD_GETLK), "flock64" }
+#define TERMINAL_BASE                    (TCGETS & ~63)
+#define TERMINAL(is_written, type, when) { "ioctl", 2, 1, is_written, TERMINAL_BASE, when, type }
+
+static const struct conditional conditionals[] = {
+	LOCK_CALL("fcntl"),
+	LOCK_CALL("fcntl64"),
+	TERMINAL(true, "termios", WHEN(TCGETS)),
+	TERMINAL(false, "termios", WHEN(TCSETS) | WHEN(TCSETSW) | WHEN(TCSETSF)),
+	TERMINAL(true, "winsize", WHEN(TIOCGWINSZ)),
+	TERMINAL(false, "winsize", WHEN(TIOCSWINSZ)),
+	TERMINAL(true, "int", WHEN(TIOCGPGRP) | WHEN(FIONREAD)),
+	TERMINAL(false, "int", WHEN(TIOCSPGRP) | WHEN(FIONBIO)),
+	{ "prctl", 1, 0, false, 0, WHEN(PR_SET_NAME), NULL },
+	{ "prctl", 1, 0, true, 0, WHEN(PR_GET_NAME), NULL },
+};
+
+static void conditionals_fill(enum syscall_abi abi, int nr, struct call_plan *ret)
+{
+	char name[SYSCALL_NAME_MAX];
+
+	syscall_name(abi, nr, name, sizeof(name));
+	for (size_t i = 0; i < ARRAY_SIZE(conditionals); i++) {
+		const struct conditional *from = &conditionals[i];
+		size_t size = from->type ? structure_size(abi, from->type) : 0;
+
+		if (strcmp(from->call, name) != 0 || ret->nr_fetches == CALL_FETCHES)
+			continue;
+		ret->fetches[ret->nr_fetches++] = (struct call_fetch){
+			.kind = from->type ? FETCH_BYTES : FETCH_STRING,
+			.argument = from->argument,
+			.at_exit = from->is_written,
+			.unit = (uint16_t)(size ?: 1),
+			.limit = (uint16_t)(size ?: TASK_NAME_BYTES),
+			.when = from->when,
+			.base = from->base,
+			.which = from->which,
+		};
+	}
+}
+
 static void bits_fill(const struct call_arguments *call, struct call_plan *ret)
 {
 	for (size_t i = 0; i < call->count; i++) {
@@ -214,4 +283,5 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 	}
 	if (ret->nr_fetches < CALL_FETCHES)
 		ret->fetches[ret->nr_fetches] = (struct call_fetch){ 0 };
+	conditionals_fill(abi, nr, ret);
 }

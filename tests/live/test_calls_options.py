@@ -3,6 +3,7 @@
 
 import re
 import signal
+import sys
 
 import pytest
 
@@ -142,6 +143,40 @@ def test_stacks_stand_below_their_calls(live, tmp_path):
     for call in reads:
         names = [line.split("`")[-1] for line in lines_outside_libc(call.below)]
         assert names[:5] == ["wait_here", "three", "two", "one", "main"], call.below
+
+
+ASKS = """
+import ctypes, fcntl, os, pty, signal, termios
+libc = ctypes.CDLL(None)
+file = os.open("/tmp", os.O_RDWR | os.O_TMPFILE)
+os.getpgid(0)
+fcntl.lockf(file, fcntl.LOCK_EX, 5)
+fcntl.ioctl(os.pipe()[0], termios.FIONREAD, b"1234")
+libc.prctl(15, b"my\\nname", 0, 0, 0)
+libc.prctl(16, ctypes.create_string_buffer(16), 0, 0, 0)
+fcntl.fcntl(file, fcntl.F_SETFL, os.O_NONBLOCK)
+child = os.fork() or os._exit(3)
+os.waitid(os.P_PID, child, os.WEXITED)
+"""
+
+
+def test_what_an_argument_points_at_may_depend_on_another(live):
+    lines = show_command(live, sys.executable, "-c", ASKS, options=[
+        "-v", "-t", "getpgid,fcntl,ioctl,prctl,waitid"]).must_have_lost_nothing()
+    texts = [call.name + "(" + re.sub(r"<[^>]*>(?:\(deleted\))?\??", "", call.arguments) for call in lines.ended]
+    begin = next(i for i, text in enumerate(texts) if text.startswith("getpgid"))
+    expected = [
+        r"fcntl\(3, F_SETLKW, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=5}",
+        r"ioctl\(4, FIONREAD, \[0\]",
+        r'prctl\(PR_SET_NAME, "my\\nname"',
+        r'prctl\(PR_GET_NAME, "my\\nname"',
+        r"fcntl\(3, F_SETFL, O_RDONLY\|O_NONBLOCK",
+        r"waitid\(P_PID, \d+, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=\d+, si_uid=\d+, "
+        r"si_status=3}, WEXITED, NULL",
+    ]
+    found = texts[begin + 1:]
+    assert len(found) == len(expected), found
+    assert all(re.fullmatch(form, text) for form, text in zip(expected, found)), found
 
 
 # --- asleep --------------------------------------------------------------------------------------

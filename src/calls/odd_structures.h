@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Structures of which the contents say what members they have. */
+#pragma once
+
+#include "calls/call.h"
+
+void siginfo_put(const struct call *call, const struct argument *argument,
+		 const struct call_memory *memory);
+
+/* What getdents() and getdents64() have written: names of files. */
+void dirents_put(const struct call *call, const struct argument *argument,
+		 const struct call_memory *memory);
