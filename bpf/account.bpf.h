@@ -481,8 +481,8 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 {
 	u64 now;
 
-	/* What an exec pointed at has gone with the program before. */
-	if (!call_is_exec(record->abi, record->nr))
+	/* What an exec pointed at has gone with the program before, unless it failed. */
+	if (!call_is_exec(record->abi, record->nr) || result < 0)
 		call_read_more(index, result);
 	call_show(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
@@ -607,8 +607,8 @@ static __noinline int call_note_unusual(struct task_struct *task, u32 index, str
 	if (!call_is_shown(abi, nr))
 		return 0;
 	call_note_late(index, regs, abi, nr);
-	/* What an exec pointed at has gone with the program before. */
-	if (!call_is_exec(abi, nr))
+	/* What an exec pointed at has gone with the program before, unless it failed. */
+	if (!call_is_exec(abi, nr) || result < 0)
 		call_read_more(index, result);
 	return 0;
 }

@@ -72,6 +72,11 @@ static __always_inline struct call_plan *call_plan_of(u16 abi, s32 nr)
 
 /* --- pieces ------------------------------------------------------------------------------------- */
 
+/* Of reading.is_string: the kernel has it. */
+#define IN_KERNEL 2
+
+#define AT_FDCWD (-100)
+
 /*
  * Appends what an address points at, as open->reading says. Returns 1 if it could not be read. Of the
  * functions that take no more than numbers verifiers look at each once.
@@ -98,7 +103,10 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 		barrier_var(room);
 		if (room > MAX_FETCH)
 			room = MAX_FETCH;
-		got = bpf_probe_read_user_str(piece + 1, room, (const void *)address) - 1;
+		got = open->reading.is_string == IN_KERNEL
+			      ? bpf_probe_read_kernel_str(piece + 1, room, (const void *)address)
+			      : bpf_probe_read_user_str(piece + 1, room, (const void *)address);
+		got--;
 		if (got > (long)limit) {
 			flags |= PIECE_CUT;
 			got = limit;
@@ -165,7 +173,7 @@ static __always_inline long read_word(struct open_call *open, u64 address, u64 *
 LOOKED_AT_ONCE int fetch_strings(u32 index, u64 address)
 {
 	struct open_call *open = open_call_at(index);
-	u32 flags = PIECE_CUT;
+	u32 flags = PIECE_CUT, failed = 0;
 	u64 string;
 
 	if (!open)
@@ -181,10 +189,10 @@ LOOKED_AT_ONCE int fetch_strings(u32 index, u64 address)
 		flags = PIECE_CUT;
 		if (open->used > CALL_BYTES)
 			break;
-		piece_add(index, PART_BUFFERS + n, string, 0);
+		failed |= piece_add(index, PART_BUFFERS + n, string, 0);
 	}
 	piece_mark(open, PART_SELF, flags);
-	return flags == PIECE_UNREADABLE;
+	return failed | (flags == PIECE_UNREADABLE);
 }
 
 /* Reads the buffers of an array of struct iovec. */
@@ -441,6 +449,80 @@ LOOKED_AT_ONCE int call_read_more(u32 index, s64 result)
 		if ((plan->fetches[i].at_exit ? result >= 0 : open->failed >> i & 1) &&
 		    fetch_is_due(open, &plan->fetches[i]))
 			fetch_run(index, i, PIECE_AT_EXIT);
+	}
+	return 0;
+}
+
+/* The strings of a program that is executed, one behind the other, as the kernel has copied them. */
+LOOKED_AT_ONCE int fetch_copied(u32 index, u64 address, u64 end)
+{
+	struct open_call *open = open_call_at(index);
+	const struct call_piece *piece;
+	u32 flags = PIECE_CUT, at;
+
+	if (!open)
+		return 0;
+	for (u32 n = 0; n < CALL_STRINGS; n++) {
+		flags = 0;
+		if (address >= end)
+			break;
+		flags = PIECE_CUT;
+		at = open->used;
+		if (at > CALL_BYTES)
+			break;
+		flags = PIECE_UNREADABLE;
+		if (piece_add(index, PART_BUFFERS + n, address, 0))
+			break;
+		/* Where the next one begins is not known behind one that was cut. */
+		flags = PIECE_CUT;
+		piece = (const struct call_piece *)&open->bytes[at];
+		if (piece->flags & PIECE_CUT)
+			break;
+		address += piece->size + 1;
+	}
+	piece_mark(open, PART_SELF, flags);
+	return 0;
+}
+
+/* Whether the kernel calls a program as the caller did: execve(), or execveat() from the working directory. */
+static __always_inline bool exec_names_program(const struct open_call *open, u32 path)
+{
+	return !path || (s32)open->call.arguments[0] == AT_FDCWD;
+}
+
+/*
+ * Reads again what of an exec's strings was not in memory, and goes with the program before: by now the kernel
+ * has copies. The path is argument `path`, argv and envp follow.
+ */
+LOOKED_AT_ONCE int call_read_exec(u32 index, u64 filename, u32 is_script)
+{
+	struct open_call *open = open_call_at(index);
+	struct call_plan *plan = open ? call_plan_of(open->call.abi, open->call.nr) : NULL;
+	struct mm_struct *mm = BPF_CORE_READ(current_task(), mm);
+	u32 path;
+
+	if (!plan || !mm || !plan->first_path)
+		return 0;
+	path = plan->first_path - 1;
+	for (u32 i = 0; i < CALL_FETCHES && i < plan->nr_fetches; i++) {
+		const struct call_fetch *fetch = &plan->fetches[i];
+
+		if (!(open->failed >> i & 1))
+			continue;
+		open->reading.argument = fetch->argument;
+		open->reading.flags = 0;
+		open->reading.is_string = 1;
+		open->reading.limit = fetch->limit;
+		if (fetch->argument == path && exec_names_program(open, path)) {
+			open->reading.is_string = IN_KERNEL;
+			piece_add(index, PART_SELF, filename, 0);
+		} else if (fetch->argument == path + 1 && !is_script) {
+			fetch_copied(index, BPF_CORE_READ(mm, arg_start),
+				     BPF_CORE_READ(mm, arg_end));
+		} else if (fetch->argument == path + 2) {
+			fetch_copied(index, BPF_CORE_READ(mm, env_start),
+				     BPF_CORE_READ(mm, env_end));
+		}
 	}
 	return 0;
 }

@@ -207,12 +207,18 @@ typedef struct {
 	void *vdso; /* x86: where it is mapped */
 } mm_context_t;
 
+struct linux_binprm {
+	const char *filename;
+	const char *interp; /* the same, unless it is a script or the like: that changes argv */
+};
+
 struct mm_struct {
 	struct {
 		int counter;
 	} mm_users;
 	unsigned long exec_vm; /* pages of code */
 	unsigned long start_code, start_stack;
+	unsigned long arg_start, arg_end, env_start, env_end;
 	mm_context_t context;
 };
 

@@ -227,14 +227,35 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* What the exec that is going on points at can be had now, and at its end it is gone. */
+static __always_inline void exec_note(struct task_struct *task, struct linux_binprm *bprm)
+{
+	struct task_ref *ref = task_ref_find(task);
+	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
+	struct open_call *open;
+	u64 filename;
+
+	if (!record || record->flags != RECORD_CALL_OPEN ||
+	    !call_is_shown(record->abi, record->nr) || !call_is_exec(record->abi, record->nr))
+		return;
+	open = open_call_at(ref->record);
+	if (!open || !open->failed)
+		return;
+	/* As numbers: verifiers know them as addresses that no function may have. */
+	filename = (u64)BPF_CORE_READ(bprm, filename);
+	call_read_exec(ref->record, filename, filename != (u64)BPF_CORE_READ(bprm, interp));
+}
+
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
 	struct task_record *record;
 	struct task_ref *ref;
 
 	if (!counting())
 		return 0;
+	if (shows_calls)
+		exec_note(task, bprm);
 	if (stacks)
 		layout_forget(task);
 	if (nr_selectors)

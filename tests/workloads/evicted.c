@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * evicted TIMES: opens files that do not exist, by names which the processor has not seen yet: each stands
+ * evicted TIMES [execve]: opens files that do not exist, by names which the processor has not seen yet: each stands
  * at the end of a page of a file that is mapped and was never touched, and goes on in the next. Every other
- * name is that of unlink() for a change.
+ * name is that of unlink() for a change; or all are of programs that it tries to execute.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < times; i++) {
 		char *pages = fresh_pages(fd, i);
 
-		if (i % 2)
+		if (argc > 2)
+			execve(pages + PAGE - FIRST, (char *[]){ NULL }, NULL);
+		else if (i % 2)
 			unlink(pages + PAGE - FIRST);
 		else
 			open(pages + PAGE - FIRST, O_RDONLY);
