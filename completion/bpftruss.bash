@@ -112,8 +112,8 @@ _bpftruss_argument()
 	local list=${words[$1]}
 
 	case "${hints[$1]}" in
-	word | optional) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$2") ;;
-	list) _bpftruss_list "$2" "$list" ;;
+	word) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$2") ;;
+	list | optional) _bpftruss_list "$2" "$list" ;;
 	file) mapfile -t COMPREPLY < <(compgen -f -W "$list" -- "$2") ;;
 	name) _bpftruss_name "$1" "$2" ;;
 	esac

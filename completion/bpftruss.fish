@@ -93,7 +93,7 @@ function __bpftruss_option --argument-names verb names hint about words
     set -a define -d $about
     switch $hint
         case optional
-            set -a define -a $words
+            set -a define -a "(__bpftruss_list $words)"
         case word
             set -a define -x -a $words
         case list

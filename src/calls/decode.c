@@ -220,7 +220,7 @@ static uint64_t moved_bytes(const struct call *call, const struct argument *argu
 }
 
 bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
-		      struct call_memory *ret)
+		      struct call_memory *ret, uint64_t *ret_more)
 {
 	struct value_writer nobody = { .style = STYLE_TRUSS };
 	struct call call;
@@ -237,6 +237,7 @@ bool call_find_buffer(struct call_decoder *decoder, const struct call_record *re
 		     left && call_find_memory(&call, i, part, ret); part++) {
 			ret->size = min_u64(ret->size, left);
 			left -= ret->size;
+			*ret_more = is_one && left < SIZE_MAX - ret->size ? left : 0;
 			if (!n--)
 				return true;
 			if (is_one)

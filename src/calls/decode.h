@@ -65,6 +65,9 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
 		    struct value_writer *to);
 
-/* Finds the n-th buffer that a call has moved, as far as it was read; false: there is none. */
+/*
+ * The n-th buffer that a call has moved, as far as it was read, and how many bytes follow, 0 if that is not
+ * known; false: there is none.
+ */
 bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
-		      struct call_memory *ret);
+		      struct call_memory *ret, uint64_t *ret_more);

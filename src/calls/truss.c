@@ -140,11 +140,19 @@ void truss_put_buffers(struct call_decoder *decoder, const struct call_record *r
 		       struct line *out)
 {
 	struct call_memory memory;
+	uint64_t more;
 
-	for (size_t n = 0; call_find_buffer(decoder, record, n, &memory); n++) {
+	for (size_t n = 0; call_find_buffer(decoder, record, n, &memory, &more); n++) {
 		for (size_t at = 0; at < memory.size; at += ROW_BYTES)
 			put_row(memory.bytes, at, min_u64(memory.size - at, ROW_BYTES), out);
-		if (memory.flags & PIECE_CUT)
-			line_put_word(out, "    ...\n");
+		if (!(memory.flags & PIECE_CUT))
+			continue;
+		line_put_word(out, "    ...");
+		if (more) {
+			line_put_char(out, ' ');
+			line_put_natural(out, more);
+			line_put_word(out, more == 1 ? " more byte" : " more bytes");
+		}
+		line_put_char(out, '\n');
 	}
 }

@@ -45,6 +45,9 @@ static bool verb_has_key(const struct verb *verb, const char *word)
 	       !(keys & KEYS_NOT_KEPT);
 }
 
+/* Beyond them programs see none. */
+#define ERRNOS 512
+
 static void print_words(const struct option_def *def, const struct verb *verb)
 {
 	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
@@ -55,6 +58,11 @@ static void print_words(const struct option_def *def, const struct verb *verb)
 	}
 	for (size_t i = 0; columns && column_at(i); i++)
 		printf(" %s", column_at(i)->name);
+	for (int err = 1; def->kind == OPTION_ERRNOS && option_argument(def) && err < ERRNOS;
+	     err++) {
+		if (errno_name(err))
+			printf(" %s", errno_name(err));
+	}
 	if (def->kind != OPTION_CALLS)
 		return;
 	for (size_t i = 0; class_name(i); i++)

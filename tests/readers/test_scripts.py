@@ -370,6 +370,9 @@ def test_words(complete, words, offered, withheld):
 def test_an_optional_argument_is_completed_behind_its_equals_sign():
     assert in_bash("--stacks", "=", "") == in_bash("--stacks", "=") == {"calls", "time"}
     assert in_bash("--trace", "=", "opena") == {"openat", "openat2"}
+    assert in_bash("--failed", "=", "ENOE") == {"ENOENT", "ENOEXEC"}
+    assert in_bash("--failed", "=", "EIO,ENOE") == {"EIO,ENOENT", "EIO,ENOEXEC"}
+    assert in_bash("--format", "=", "str") == {"strace"}
     assert in_fish("--stacks=") >= {"calls", "time"}
     assert in_zsh("-c", "--stacks=") >= {"calls", "time"}
 

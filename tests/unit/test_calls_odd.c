@@ -595,3 +595,28 @@ TEST(test_whole_buffers)
 			    "    0000  61                                                a\n"
 			    "    0000  62 63                                             bc\n");
 }
+
+/* What was not read is counted, where that is known. */
+TEST(test_more_of_buffers)
+{
+	const struct call_given read = { "read", { 3, 0x10, 8192 },
+					 8192,   { { 1, PART_SELF, PIECE_CUT, "ab", 2 } },
+					 NULL,   NULL };
+	const struct call_given write = { "write", { 3, 0x10, 3 },
+					  -EAGAIN, { { 1, PART_SELF, PIECE_CUT, "ab", 2 } },
+					  NULL,    NULL };
+	const struct call_given writev = {
+		"writev",
+		{ 4, 0x10, 1 },
+		3,
+		{ THING_AT(1, ((uint64_t[]){ 0x20, 9 })), { 1, PART_BUFFERS, PIECE_CUT, "ab", 2 } },
+		NULL,
+		NULL
+	};
+	char *many __cleanup(freep) = buffers_of(&read), *one __cleanup(freep) = buffers_of(&write);
+	char *of_vector __cleanup(freep) = buffers_of(&writev);
+
+	assert_non_null(strstr(many, "ab\n    ... 8190 more bytes\n"));
+	assert_non_null(strstr(one, "ab\n    ... 1 more byte\n"));
+	assert_non_null(strstr(of_vector, "ab\n    ...\n"));
+}
