@@ -176,14 +176,17 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-/* Notes whose descriptors a new process has. */
-static __always_inline void fork_note(struct task_ref *parent_ref, struct task_ref *ref)
+/*
+ * Notes who made a task, which is the current one. It is looked up again: verifiers would look at twice as much
+ * in on_fork if that kept what it knows of it.
+ */
+LOOKED_AT_ONCE int fork_note(u32 index)
 {
-	struct task_record *parent;
+	struct task_record *parent = task_record_find(current_task());
 
-	parent = parent_ref && parent_ref->record ? record_find(parent_ref->record) : NULL;
-	if (parent && ref->record)
-		calls_note_parent(ref->record, parent->pid);
+	if (parent && index)
+		calls_note_parent(index, parent->pid);
+	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -221,8 +224,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (stacks && !same_process)
 		layout_inherit(parent, ref);
 	record_start(child, ref, false, RECORD_NEW_CHILD, -1, NATIVE_ABI);
-	if (shows_calls && !same_process)
-		fork_note(parent_ref, ref);
+	if (shows_calls)
+		fork_note(ref->record);
 	ref_publish(ref, inherited);
 	return 0;
 }
