@@ -70,7 +70,7 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isr
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
-	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -MMD -MP
+	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map=$(CURDIR)/= -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------
 BPF_OBJECTS := truss probe storage
@@ -519,6 +519,18 @@ uninstall: ## remove what install put there, except a changed configuration
 			test -n "$$folder" && rmdir "$(DESTDIR)$$folder" 2>/dev/null; do \
 			folder=$${folder%/*}; done; done
 
+# --- packages -----------------------------------------------------------------------------------
+# They are built in a copy, with the compilers and flags of Debian and nothing of what this make was told.
+DEBS ?= $(O)/debs
+
+deb: ## build packages for this release of Debian, into DEBS
+	$(Q)rm -rf $(O)/deb && mkdir -p $(O)/deb/source "$(DEBS)"
+	$(Q)tar -c --exclude=./.git --exclude=./build --exclude='./.build-*' --exclude="./$(FOLDER)" . | \
+		tar -x -C $(O)/deb/source
+	$(Q)cd $(O)/deb/source && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u O -u CC -u CLANG \
+		dpkg-buildpackage -us -uc -b
+	$(Q)mv $(O)/deb/*.* "$(DEBS)" && rm -rf $(O)/deb
+
 clean: ## remove what was built
 	$(Q)rm -rf "$(FOLDER)" $(O)
 
@@ -528,4 +540,4 @@ FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
-	uninstall clean
+	uninstall deb clean
