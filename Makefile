@@ -70,12 +70,12 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isr
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
-	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map=$(CURDIR)/= -MMD -MP
+	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map=$(CURDIR)=. -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------
 BPF_OBJECTS := truss probe storage
 SKELETONS := $(BPF_OBJECTS:%=$(O)/gen/%.skel.h)
-SRC := $(wildcard src/*/*.c)
+SRC := $(wildcard src/*/*.c) src/cmd/editions/full.c
 OBJ := $(SRC:%.c=$(O)/%.o)
 LIB_OBJ := $(filter-out $(O)/src/cmd/%,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
@@ -141,6 +141,23 @@ $(O)/%.o: %.c Makefile
 $(O)/bpftruss: $(OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# --- other editions ----------------------------------------------------------------------------
+# They have the verbs that their file in src/cmd/editions names, and leave out folders and libraries.
+STATIC := $(O)/bpftruss-static
+STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.o cmd/config_file.o \
+	cmd/history.o store/% metrics/% ipc/server.o $(addprefix daemon/,budget.o counts.o daemon.o question.o \
+	recent.o self.o service.o)),$(OBJ)) $(O)/src/cmd/editions/static.o
+STATIC_PKGS := $(filter-out inih libmicrohttpd sqlite3,$(PKGS))
+# The linker warns of functions that load modules of the host: the edition sees to it that they do not.
+STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -liberty -lm \
+	$(shell ld --help | grep -qe --no-warnings && echo -Wl,--no-warnings)
+
+static: $(STATIC) ## build one static file for rescue media, without the daemon
+
+$(STATIC): $(STATIC_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -static $^ $(STATIC_LIBS) -o $@
 
 # --- tests --------------------------------------------------------------------------------------
 # Unit tests link the whole of user space but most of its commands and of the daemon, and what needs
@@ -534,10 +551,10 @@ deb: ## build packages for this release of Debian, into DEBS
 clean: ## remove what was built
 	$(Q)rm -rf "$(FOLDER)" $(O)
 
--include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
+-include $(OBJ:.o=.d) $(O)/src/cmd/editions/static.d $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
-	uninstall deb clean
+	uninstall static deb clean

@@ -4,16 +4,10 @@
 
 #include "base/clock.h"
 #include "base/nearest.h"
-#include "cmd/options.h"
+#include "cmd/edition.h"
 #include "cmd/session.h"
 #include "daemon/log.h"
 #include "model/label.h"
-
-/* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
-static const struct verb *const verbs[] = {
-	&calls_verb,   &top_verb,      &doctor_verb,  &daemon_verb, &snapshot_verb, &status_verb,
-	&history_verb, &baseline_verb, &compare_verb, &report_verb, &recorder_verb,
-};
 
 /* The completion of a shell asks for this. */
 #define COMPLETE_ARGUMENT "--complete"
@@ -34,11 +28,23 @@ static void occupy_standard_descriptors(void)
 
 static const struct verb *verb_find(const char *name)
 {
-	for (size_t i = 0; name && i < ARRAY_SIZE(verbs); i++) {
-		if (!strcmp(name, verbs[i]->name))
-			return verbs[i];
+	for (size_t i = 0; name && i < edition.nr_verbs; i++) {
+		if (!strcmp(name, edition.verbs[i]->name))
+			return edition.verbs[i];
 	}
 	return NULL;
+}
+
+/* Whether it is a verb that only other editions have. */
+static int check_edition(const char *name, struct diag *d)
+{
+	for (const char *const *missing = edition.missing; *missing; missing++) {
+		if (!strcmp(name, *missing))
+			return diag_set(d, DIAG_USAGE, ENOTSUP,
+					"\"%s\" is not in this bpftruss, which is %s", name,
+					edition.remark);
+	}
+	return 0;
 }
 
 /* The options of a verb, "" for the truss face; without one, the verbs and what they do. */
@@ -49,9 +55,9 @@ static void print_completion(const char *name)
 	const struct verb *verb = verb_find(name);
 
 	if (verb)
-		options_print_completion(verb == verbs[0] ? &face : verb);
-	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
-		printf("%s\t%s\n", verbs[i]->name, verbs[i]->summary);
+		options_print_completion(verb == edition.verbs[0] ? &face : verb);
+	for (size_t i = 1; i < edition.nr_verbs && !verb; i++)
+		printf("%s\t%s\n", edition.verbs[i]->name, edition.verbs[i]->summary);
 	if (!verb)
 		puts(HELP_VERB "\twhat a verb does, and its options");
 }
@@ -77,9 +83,9 @@ static const char *verb_page(const struct verb *verb)
 static int print_help(const struct verb *verb)
 {
 	printf("%s\n\n%s\n\n", verb->usage, verb->about);
-	for (size_t i = 1; i < ARRAY_SIZE(verbs) && verb == verbs[0]; i++)
-		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-	if (verb == verbs[0])
+	for (size_t i = 1; i < edition.nr_verbs && verb == edition.verbs[0]; i++)
+		printf("  %-10s %s\n", edition.verbs[i]->name, edition.verbs[i]->summary);
+	if (verb == edition.verbs[0])
 		putchar('\n');
 	options_print_help(verb);
 	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\n"
@@ -107,8 +113,8 @@ static int check_command(const char *name, struct diag *d)
 	struct nearest near = nearest_to(name);
 	char path[PATH_MAX];
 
-	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
-		nearest_look(&near, verbs[i]->name);
+	for (size_t i = 1; i < edition.nr_verbs; i++)
+		nearest_look(&near, edition.verbs[i]->name);
 	nearest_look(&near, HELP_VERB);
 	if (!near.best || command_search(name, path, sizeof(path)))
 		return 0;
@@ -131,8 +137,8 @@ static int help(const char *name, struct diag *d)
 	if (verb)
 		return print_help(verb);
 	near = nearest_to(name);
-	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++)
-		nearest_look(&near, verbs[i]->name);
+	for (size_t i = 1; i < edition.nr_verbs; i++)
+		nearest_look(&near, edition.verbs[i]->name);
 	if (near.best)
 		return diag_set(d, DIAG_USAGE, EINVAL, "no verb \"%.64s\"; did you mean \"%s\"?",
 				name, near.best);
@@ -148,6 +154,15 @@ static void explain_calls(const struct options *o)
 	if (syscall_set_explain(o->output.only, LABEL_NATIVE_ABI, text, sizeof(text)))
 		fprintf(stderr, "bpftruss: -t: %s; =%.*s is that call alone\n", text,
 			(int)strcspn(text, " "), text);
+}
+
+static int print_version(void)
+{
+	printf("bpftruss " BPFTRUSS_VERSION);
+	if (edition.remark)
+		printf(" (%s)", edition.remark);
+	putchar('\n');
+	return STATUS_OK;
 }
 
 static void swap_options(struct options *a, struct options *b)
@@ -232,6 +247,9 @@ static int run(int argc, char **argv, struct diag *d)
 	options_init(&o, verb ?: &count_verb);
 	if (argc > 1 && argc < 4 && !strcmp(argv[1], HELP_VERB))
 		return help(argv[2], d);
+	err = argc > 1 ? check_edition(argv[1], d) : 0;
+	if (err)
+		return err;
 	err = verb ? read_options(&o, argc - skipped, argv + skipped, d)
 		   : read_face_options(&o, argc, argv, d);
 	if (!err && o.command && !o.count)
@@ -243,7 +261,7 @@ static int run(int argc, char **argv, struct diag *d)
 	if (o.help)
 		return print_help(o.verb);
 	if (o.version)
-		return puts("bpftruss " BPFTRUSS_VERSION), STATUS_OK;
+		return print_version();
 	explain_calls(&o);
 	return o.verb->run(&o, d);
 }
@@ -256,6 +274,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
 	occupy_standard_descriptors();
+	if (edition.prepare)
+		edition.prepare();
 	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
 		print_completion(argv[2]);
 	else
