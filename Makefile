@@ -469,7 +469,7 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 
 # --- quality ------------------------------------------------------------------------------------
 lint: all tidy ## check layers, format, shell scripts, documents, systemd units; run clang-tidy
-	$(Q)for check in layers format docs units; do \
+	$(Q)for check in layers format docs units version; do \
 		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
 
 # Versions differ in what they find. Only what has changed since is looked at again.
@@ -548,6 +548,14 @@ deb: ## build packages for this release of Debian, into DEBS
 		dpkg-buildpackage -us -uc -b
 	$(Q)mv $(O)/deb/*.* "$(DEBS)" && rm -rf $(O)/deb
 
+test-packages: ## packages in bare systems: built twice, installed, upgraded, purged; needs root
+	$(Q)O="$(ABS_O)" scripts/test-packages $(SUITES)
+
+RELEASE ?= $(O)/release
+
+release: ## make a tarball of the commit, with checksums, into RELEASE; KEY=ID signs them
+	$(Q)KEY="$(KEY)" scripts/release "$(RELEASE)"
+
 clean: ## remove what was built
 	$(Q)rm -rf "$(FOLDER)" $(O)
 
@@ -557,4 +565,4 @@ FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
-	uninstall static deb clean
+	uninstall static deb test-packages release clean
