@@ -397,7 +397,7 @@ drills: all $(WORKLOADS) $(O)/collect/steer ## faults and loads, a quarter of an
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64
 # boots them with so many processors, and runs what that is for.
-KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
+KERNELS_NEED := all $(if $(CROSS)$(filter 1,$(SAN)),,$(STATIC)) $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
 	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
 
 kernels-need: $(KERNELS_NEED)

@@ -76,6 +76,8 @@ class Root:
 
     def add_project(self, build):
         self.add(os.path.join(build, "bpftruss"), "/build/bpftruss")
+        if os.path.exists(os.path.join(build, "bpftruss-static")):
+            self.add(os.path.join(build, "bpftruss-static"), "/build/bpftruss-static")
         for name in ("steer", "verifier"):
             self.add(os.path.join(build, "collect", name), "/build/collect/" + name)
         for path in glob.glob(build + "/workloads/*") + glob.glob(build + "/stacks/chain-clang*"):

@@ -7,6 +7,8 @@ a property of the test.
 
 import os
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -54,6 +56,28 @@ def test_there_is_task_storage():
 def test_the_doctor_finds_nothing_missing():
     result = run("doctor")
     assert result.returncode == 0, result.stdout
+
+
+def test_the_static_file_counts_with_nothing_around_it(tmp_path):
+    static = os.path.join(BUILD, "bpftruss-static")
+    if not os.path.exists(static):
+        pytest.skip("make static was not run")
+    root = tmp_path / "root"
+    for name in ("proc", "sys", "dev"):
+        (root / name).mkdir(parents=True)
+        subprocess.run(["mount", "--bind", "/" + name, root / name], check=True)
+    for program in (static, os.path.join(BUILD, "workloads", "calls")):
+        shutil.copy(program, root)
+    try:
+        result = subprocess.run(
+            ["chroot", root, "/bpftruss-static", "-c", "/calls"],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    finally:
+        for name in ("proc", "sys", "dev"):
+            subprocess.run(["umount", root / name], check=True)
+    assert re.search(r"^getppid +\S+ +1009\b", result.stdout + result.stderr, re.M), result
+    assert "exact: no call is missing" in result.stdout + result.stderr, result
 
 
 def preemption():
