@@ -14,8 +14,6 @@ struct edition {
 	/* What --version says of it, NULL for nothing; and the verbs that are missing, up to NULL. */
 	const char *remark;
 	const char *const *missing;
-	/* Called once, before anything else; NULL: there is nothing to do. */
-	void (*prepare)(void);
 };
 
 extern const struct edition edition;

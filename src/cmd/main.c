@@ -274,8 +274,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
 	occupy_standard_descriptors();
-	if (edition.prepare)
-		edition.prepare();
 	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
 		print_completion(argv[2]);
 	else
