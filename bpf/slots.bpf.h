@@ -21,6 +21,9 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 /* enum call_split: rows are split by this. */
 const volatile __u32 split_by = SPLIT_NONE;
 
+/* So many that are found by their key are for calls that are not split. */
+const volatile __u32 foreign_left = 0;
+
 static __always_inline bool splits_by_argument(void)
 {
 	return split_by == SPLIT_PATH || split_by == SPLIT_FILE;
@@ -257,7 +260,9 @@ static __always_inline u32 slot_start_foreign(struct task_record *record,
 	struct call_slot *slot;
 	u32 index;
 
-	if (!share_has_room(record->share, POOL_SLOTS) || !share_take(record->share, POOL_FOREIGN))
+	if (!share_has_room(record->share, POOL_SLOTS) ||
+	    (key->is_split && pool_left(&pools[POOL_FOREIGN]) <= foreign_left) ||
+	    !share_take(record->share, POOL_FOREIGN))
 		return 0;
 	index = pool_take(&returned_slots, POOL_SLOTS, record->share);
 	slot = index ? slot_at(index) : NULL;

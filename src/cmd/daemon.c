@@ -61,6 +61,11 @@ static void recorder_complete(struct options *o)
 /* Nobody was named: everybody is meant. A unit or user may come to be later. */
 static int config_complete(struct options *o, struct diag *d)
 {
+	static const enum call_split splits[NR_DAEMON_ARGUMENTS] = {
+		[DAEMON_KEEPS_NONE] = SPLIT_NONE,
+		[DAEMON_KEEPS_PATHS] = SPLIT_PATH,
+		[DAEMON_KEEPS_FILES] = SPLIT_FILE,
+	};
 	struct daemon_config *config = &o->daemon;
 	int err;
 
@@ -74,6 +79,7 @@ static int config_complete(struct options *o, struct diag *d)
 	if (err)
 		return err;
 	config->collector = o->collector;
+	config->collector.split_by = splits[config->arguments];
 	config->collector.lasting = true;
 	config->collector.keep_bytes =
 		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;

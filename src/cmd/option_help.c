@@ -41,8 +41,7 @@ static bool verb_has_key(const struct verb *verb, const char *word)
 	struct diag d = { 0 };
 	unsigned int keys;
 
-	return !(verb->bit & VERBS_OF_KEPT) || group_keys_parse("by", word, &keys, &d) ||
-	       !(keys & KEYS_NOT_KEPT);
+	return group_keys_parse("by", word, &keys, &d) || !(keys & verb_keys_not_kept(verb->bit));
 }
 
 /* Beyond them programs see none. */

@@ -46,6 +46,10 @@ static const char *const key_words[] = { "pid",       "tid",  "thread", "comm", 
 					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
 					 "arg4",      "arg5", "path",   "dir",     "file" };
 
+static const char *const argument_words[] = { [DAEMON_KEEPS_NONE] = "none",
+					      [DAEMON_KEEPS_PATHS] = "path",
+					      [DAEMON_KEEPS_FILES] = "file" };
+
 static const char *const trigger_words[] = { "slower:10ms", "failed", "failed:EIO", "signal" };
 
 const char *const call_format_names[NR_CALL_FORMAT] = {
@@ -279,6 +283,10 @@ const struct option_def option_defs[] = {
 	{ "debuginfod", 0, OPTION_FLAG, TABLES | VERB_CALLS, TO(collector.debuginfod),
 	  "fetch missing debug files from DEBUGINFOD_URLS", "tables" },
 
+	{ "arguments", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.arguments),
+	  "keep what calls are about: path, file or none (default)", "tables", .arg = "KIND",
+	  WORDS(argument_words) },
+
 	/* Sizes. Upper limits: 2 GiB a table, so that a typing error cannot take the memory. */
 	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
 	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
@@ -292,8 +300,8 @@ const struct option_def option_defs[] = {
 	  .high = 30000000 },
 	{ "max-stacks", 0, OPTION_NUMBER, TABLES, TO(collector.max_stacks),
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
-	{ "max-paths", 0, OPTION_NUMBER, VERB_COUNT | VERB_TOP_REPORT, TO(collector.max_paths),
-	  "paths or files that --by tells apart (default 16384)", .high = 1000000 },
+	{ "max-paths", 0, OPTION_NUMBER, VERBS_COUNTING | VERB_TOP_REPORT, TO(collector.max_paths),
+	  "paths or files that are told apart (default 16384)", "tables", .high = 1000000 },
 
 	/* The daemon's recorder. */
 	{ "record", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.recorder.is_on),

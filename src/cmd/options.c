@@ -2,6 +2,15 @@
 /* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
+unsigned int verb_keys_not_kept(enum verb_bit verb)
+{
+	const unsigned int all = GROUPS_OF_THREADS | GROUP_SPLITS;
+
+	if (!(verb & VERBS_OF_KEPT))
+		return 0;
+	return verb == VERB_SNAPSHOT ? all & ~GROUPS_OF_NAMES : all;
+}
+
 void options_init(struct options *o, const struct verb *verb)
 {
 	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };
@@ -397,7 +406,9 @@ static const char *verb_lacks(const struct options *o)
 		bool is_broken;
 		const char *sentence;
 	} rules[] = {
-		{ verb & VERBS_OF_KEPT && keys & KEYS_NOT_KEPT,
+		{ verb == VERB_HISTORY && keys & GROUPS_OF_NAMES,
+		  "--by: the history keeps no paths or files; see bpftruss snapshot --since" },
+		{ keys & verb_keys_not_kept(verb),
 		  "--by: the daemon does not keep threads, arguments or CPUs; use bpftruss -c for "
 		  "these" },
 		{ verb == VERB_TOP && o->collector.stacks && o->report.format == FORMAT_JSON,

@@ -39,7 +39,7 @@ enum verb_bit {
 	VERB_CALLS = 1 << 11,      /* no word of its own either: single calls, without -c */
 	VERB_RECORDER = 1 << 12,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
-	/* These report what a daemon keeps: it does not tell KEYS_NOT_KEPT apart. */
+	/* These report what a daemon keeps; see verb_keys_not_kept(). */
 	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
 	/* These take words that are no options; those of the truss face are a command to run. */
 	VERBS_WITH_WORDS = VERB_COUNT | VERB_CALLS | VERB_BASELINE | VERB_COMPARE | VERB_REPORT |
@@ -47,7 +47,8 @@ enum verb_bit {
 	VERBS_WITH_COMMAND = VERB_COUNT | VERB_CALLS,
 };
 
-#define KEYS_NOT_KEPT (GROUPS_OF_THREADS | GROUP_SPLITS)
+/* Keys of --by that what a daemon keeps does not tell apart, for a verb that reports that; else none. */
+unsigned int verb_keys_not_kept(enum verb_bit verb);
 
 struct options;
 

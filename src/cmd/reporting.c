@@ -60,6 +60,16 @@ void ask_add_report(struct ipc_url *url, const struct options *o, bool is_table,
 			*c = *c == '-' ? '_' : *c;
 		ipc_url_add(url, name, o->given[i]);
 	}
+	if (!is_table)
+		ask_add_split(url, o);
+}
+
+void ask_add_split(struct ipc_url *url, const struct options *o)
+{
+	const enum call_split split = group_split(o->report.table.keys);
+
+	if (split != SPLIT_NONE)
+		ipc_url_add(url, "by", row_split_names[split]);
 }
 
 int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,

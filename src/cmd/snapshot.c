@@ -143,6 +143,7 @@ static int ask_since(const struct options *o, const struct snapshot *mark,
 
 	ipc_url_init(&url, "/v1/snapshot");
 	ask_add_targets(&url, o);
+	ask_add_split(&url, o);
 	if (mark)
 		add_mark(&url, mark);
 	err = ask(o, "GET", &url, &reply, d);

@@ -192,22 +192,28 @@ static char *path_text(const struct argument_entry *entry)
 
 /* --- the table ---------------------------------------------------------------------------------- */
 
+/* So many readings ask for the name of a unix socket, as each time takes some system calls. */
+#define UNIX_LOOKS 16
+
 /* Whether a name stays as it is: a socket may get a peer, or a name. */
-static bool name_is_final(const struct argument_entry *entry, const char *name)
+static bool name_is_final(const struct argument_entry *entry, const struct argument_text *known)
 {
-	return !(entry->flags & ARGUMENT_SOCKET) || !strncmp(name, "UNIX ", 5);
+	return !(entry->flags & ARGUMENT_SOCKET) || !strncmp(known->text, "UNIX ", 5) ||
+	       (entry->ends.family == AF_UNIX && known->looks >= UNIX_LOOKS);
 }
 
 static int texts_add(struct argument_texts *texts, const struct argument_texts *before,
 		     uint64_t key, const struct argument_entry *entry, bool is_file)
 {
-	const char *known = argument_texts_find(before, key);
-	char *text __cleanup(freep) = NULL;
+	const struct argument_text *known = argument_texts_find_item(before, key);
+	const bool is_final = known && name_is_final(entry, known);
+	char *text __cleanup(freep) =
+		is_final ? strdup(known->text) : is_file ? file_text(entry) : path_text(entry);
+	int err = text ? argument_texts_add(texts, key, text) : -ENOMEM;
 
-	if (known && name_is_final(entry, known))
-		return argument_texts_add(texts, key, known);
-	text = is_file ? file_text(entry) : path_text(entry);
-	return text ? argument_texts_add(texts, key, text) : -ENOMEM;
+	if (!err && known)
+		texts->items[texts->count - 1].looks = known->looks + !is_final;
+	return err;
 }
 
 static int texts_read(const struct truss_bpf *skel, const struct argument_texts *before,

@@ -126,8 +126,8 @@ struct collector_cost {
 	double switch_ns;      /* of the program on one context switch */
 	uint64_t switch_samples;
 	uint64_t programs_ns; /* all of these runs so far: the sampled ones times 1,024 */
-	struct table_fill records, slots, lines, tallies, foreign,
-		stacks; /* foreign: calls in the hash */
+	struct table_fill records, slots, lines, tallies, foreign, stacks,
+		paths; /* foreign: calls in the hash; paths: or files */
 	/* The memory of all maps, mostly fixed when made; 0: the kernel does not let us see. */
 	uint64_t kernel_bytes;
 	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */

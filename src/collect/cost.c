@@ -118,6 +118,7 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 	cost.tallies = table_fill(skel, POOL_TALLIES);
 	cost.stacks = table_fill(skel, POOL_STACKS);
 	cost.foreign = table_fill(skel, POOL_FOREIGN);
+	cost.paths = table_fill(skel, POOL_PATHS);
 	cost.max_table_bytes = tables_most_bytes(&c->tables);
 	cost_fill_bytes(c, &cost);
 	for (int i = 0; i < NR_COST; i++)

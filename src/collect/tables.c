@@ -106,7 +106,8 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 
 	for (int i = 0; i < NR_TABLE; i++)
 		full[i] = tables_are_nearly_full(skel, i);
-	full[TABLE_SLOTS] |= tables_are_nearly_full(skel, POOL_FOREIGN);
+	/* However large it is, that of paths may be full: beyond it calls lose no more than these. */
+	full[TABLE_SLOTS] |= !skel->rodata->split_by && tables_are_nearly_full(skel, POOL_FOREIGN);
 	needs_find(&needs, options);
 	return table_sizes_grow(options, &needs, &tables->sizes, full);
 }
@@ -141,8 +142,11 @@ void tables_size(struct tables *tables, struct truss_bpf *skel,
 		bpf_map__set_max_entries(maps.returned, sizes[i] + 1);
 	}
 	skel->rodata->has_shares = tables->needs.shared;
-	/* Each row of its own argument is found through the hash. */
-	foreign = sizes[TABLE_SLOTS] / (options->split_by ? 1 : ROWS_PER_FOREIGN) + 1;
+	foreign = sizes[TABLE_SLOTS] / ROWS_PER_FOREIGN + 1;
+	/* Each row of its own argument is found through the hash. Where all share, others are to find room. */
+	skel->rodata->foreign_left = tables->needs.shared ? foreign : 0;
+	if (options->split_by)
+		foreign = sizes[TABLE_SLOTS] / (tables->needs.shared ? 2 : 1) + 1;
 	skel->data_pools->pools[POOL_FOREIGN].limit = foreign;
 	bpf_map__set_max_entries(skel->maps.foreign_slots, foreign);
 	size_overflow(skel);

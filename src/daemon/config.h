@@ -29,6 +29,14 @@ struct recorder_config {
 	uint64_t save_bytes;   /* of all files */
 };
 
+/* By what of their arguments the daemon tells calls apart. */
+enum daemon_arguments {
+	DAEMON_KEEPS_NONE,
+	DAEMON_KEEPS_PATHS,
+	DAEMON_KEEPS_FILES,
+	NR_DAEMON_ARGUMENTS,
+};
+
 /* Its texts live as long as whoever read them from file and flags. */
 struct daemon_config {
 	/* These are obeyed only at the start. */
@@ -36,6 +44,7 @@ struct daemon_config {
 	const char *state_dir;
 	const char *group;  /* whose members may ask; NULL: the default, if there is such a group */
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
+	enum daemon_arguments arguments;
 	struct collector_options collector;
 	bool follow;
 	struct metrics_options metrics;

@@ -205,6 +205,7 @@ static int counts_append(struct counts *c, struct diag *d)
 		return diag_set(d, DIAG_FAILED, ENODATA, "its counts are not known");
 	if (recent_sum(&c->recent, first, c->last, &interval))
 		return diag_oom(d);
+	losses_forget_splits(&interval->losses);
 	err = history_append(c->history, interval, d);
 	history_tell_aside(c);
 	if (err)
@@ -344,6 +345,8 @@ int counts_ask_history(struct counts *c, struct history_question *question, stru
 	if (recent_find(&c->recent, c->tick_mark, &first) && first < c->recent.nr_parts &&
 	    recent_sum(&c->recent, first, c->last, &tail))
 		return diag_oom(d);
+	if (tail)
+		losses_forget_splits(&tail->losses);
 	question->tail = tail;
 	return history_ask(c->history, question, ret, d);
 }

@@ -116,11 +116,22 @@ static int read_words(const struct question *q, struct asked_report *report)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"format: /v1/report writes tables; make others of /v1/snapshot, "
 				"which is JSON");
-	if (options->table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"by: the daemon keeps neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;
 	return question_set(q, "waiting", &report->waiting);
+}
+
+int question_split(const struct question *q, enum call_split *ret)
+{
+	const char *by = ipc_parameter(q->request, "by");
+	unsigned int keys = 0;
+
+	if (by && group_keys_parse("by", by, &keys, q->d))
+		return -EINVAL;
+	if (keys & (GROUPS_OF_THREADS | (GROUP_SPLITS & ~GROUPS_OF_NAMES)))
+		return diag_set(q->d, DIAG_USAGE, EINVAL,
+				"by: the daemon keeps neither threads nor first arguments");
+	*ret = group_split(keys);
+	return 0;
 }
 
 int question_report(const struct question *q, struct asked_report *report)

@@ -14,7 +14,7 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The one of stacks is not there unless they are taken. */
+/* Those of stacks and paths are not there unless they are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
 	const struct {
@@ -22,7 +22,8 @@ static void status_tables(const struct collector_cost *cost, struct daemon_statu
 		const struct table_fill *fill;
 	} tables[] = { { "threads", &cost->records },  { "rows", &cost->slots },
 		       { "histograms", &cost->lines }, { "errnos", &cost->tallies },
-		       { "foreign", &cost->foreign },  { "stacks", &cost->stacks } };
+		       { "foreign", &cost->foreign },  { "stacks", &cost->stacks },
+		       { "paths", &cost->paths } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		if (tables[i].fill->capacity)
@@ -57,9 +58,10 @@ void service_watch_tables(struct service *s)
 			log_line(LOG_WARNING,
 				 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
 				 ", up to %" PRIu64
-				 " of them for one user; beyond it calls lose their process: see "
+				 " of them for one user; beyond it calls lose their %s: see "
 				 "[tables] in bpftruss.conf(5)",
-				 table->name, table->used, table->capacity, table->most);
+				 table->name, table->used, table->capacity, table->most,
+				 strcmp(table->name, "paths") ? "process" : "path or file");
 			s->warned[i] = true;
 		}
 		if (!table_is_full(table, 8))

@@ -84,15 +84,52 @@ static int ask_processes(struct asked *asked, struct counts_answer *ret)
 		       ?: counts_ask(asked->service->counts, &question, ret, &asked->d);
 }
 
+/* Whether rows can be split as they are asked for. */
+static int check_split(struct asked *asked, enum call_split split)
+{
+	const char *name = split == SPLIT_NONE ? NULL : row_split_names[split];
+
+	if (!name || asked->service->config->collector.split_by == split)
+		return 0;
+	return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+			"the daemon keeps no %ss of calls: set 'arguments = %s' in [tables] of its "
+			"configuration, and restart it",
+			name, name);
+}
+
+/* Rows are split only for who asks for it. */
+static int answer_unsplit(struct counts_answer *counted)
+{
+	struct snapshot *whole;
+
+	if (!counted->snapshot->arguments)
+		return 0;
+	if (snapshot_unsplit(counted->snapshot, &whole))
+		return -ENOMEM;
+	counts_answer_done(counted);
+	counted->snapshot = counted->owned = whole;
+	return 0;
+}
+
 /* Selects the calls that were asked for; the caller owns *ret. */
 static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
-	int err = question_set(&asked->question, "trace", &calls) ?: ask_processes(asked, &counted);
+	enum call_split split;
+	int err = question_set(&asked->question, "trace", &calls)
+			  ?: question_split(&asked->question, &split)
+			  ?: check_split(asked, split)
+			  ?: ask_processes(asked, &counted);
 
 	if (err)
 		return err;
+	if (split != SPLIT_NONE && !counted.snapshot->arguments)
+		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+				"only the history goes back so far, and it keeps no paths or files: "
+				"ask for a shorter span, as in --since 10m");
+	if (split == SPLIT_NONE && answer_unsplit(&counted))
+		return diag_oom(&asked->d);
 	return snapshot_select(counted.snapshot, calls, ret) ? diag_oom(&asked->d) : 0;
 }
 
@@ -302,9 +339,9 @@ static const struct route {
 	int (*answer)(struct asked *asked);
 } routes[] = {
 	{ "GET", "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
-	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT " by", answer_snapshot },
 	{ "GET", "/v1/report", true, false, RIGHT_READ,
-	  SNAPSHOT " format by sort columns top min_calls errors errors_only "
+	  SNAPSHOT " by format sort columns top min_calls errors errors_only "
 		   "successes_only hist width waiting stacks top_stacks",
 	  answer_report },
 	{ "GET", "/v1/status", false, false, RIGHT_READ, "", answer_status },

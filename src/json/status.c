@@ -94,8 +94,10 @@ static void put_recorder(struct json_writer *to, const struct recorder_status *r
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
 	const struct name_counts *names = &s->names;
+	struct losses of_calls = *s->losses;
 	struct json_writer to;
 
+	losses_forget_splits(&of_calls);
 	json_begin(&to, out);
 	json_put_document(&to, NULL);
 	json_put_text(&to, "host", s->host ?: "");
@@ -103,7 +105,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_time(&to, "start", s->start_ns);
 	json_put_time(&to, "now", s->now_ns);
 	json_put_number(&to, "uptime_ns", s->uptime_ns);
-	json_put_bool(&to, "exact", losses_none(s->losses));
+	json_put_bool(&to, "exact", losses_none(&of_calls));
 	json_put_losses(&to, s->losses);
 	put_counting(&to, s);
 	if (s->has_names) {
@@ -375,10 +377,24 @@ static int parse(const char *text, size_t size, struct json_document *document, 
 			"of one version");
 }
 
+/* Prints those of calls, or those of what rows are split by. */
+static void print_losses(const json_t *losses, bool of_splits, const char *before,
+			 const char *between, FILE *out)
+{
+	for (unsigned int i = 0; i < NR_MODEL_LOSS; i++) {
+		uint64_t count = number(losses, loss_texts[i].name);
+
+		if (!count || loss_is_of_splits(i) != of_splits)
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, loss_texts[i].what,
+			loss_texts[i].why);
+		before = between;
+	}
+}
+
 int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
 	struct json_document document __cleanup(json_close);
-	const char *before = "exact     no: ";
 	const json_t *status, *counting, *losses;
 
 	if (parse(text, size, &document, d))
@@ -391,18 +407,11 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	      "rows\n",
 	      out);
 	losses = json_object_get(status, "losses");
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		uint64_t count = number(losses, loss_texts[i].name);
-
-		if (!count)
-			continue;
-		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, loss_texts[i].what,
-			loss_texts[i].why);
-		before = "              ";
-	}
+	print_losses(losses, false, "exact     no: ", "              ", out);
 	if (json_is_true(json_object_get(status, "exact")))
 		fputs("exact     yes, nothing was missed\n", out);
 	print_tables(counting, out);
+	print_losses(losses, true, "          ", "          ", out);
 	print_names(json_object_get(status, "names"), out);
 	print_cost(json_object_get(status, "cost"), out);
 	print_history(json_object_get(status, "history"), out);

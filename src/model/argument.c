@@ -40,7 +40,7 @@ int argument_texts_add(struct argument_texts *texts, uint64_t key, const char *t
 		free(copy);
 		return -ENOMEM;
 	}
-	texts->items[texts->count++] = (struct argument_text){ key, copy };
+	texts->items[texts->count++] = (struct argument_text){ key, copy, 0 };
 	return 0;
 }
 
@@ -88,12 +88,19 @@ uint64_t argument_texts_key(const struct argument_texts *texts, const char *text
 	return found ? found->key : ARGUMENT_ABSENT;
 }
 
-const char *argument_texts_find(const struct argument_texts *texts, uint64_t key)
+const struct argument_text *argument_texts_find_item(const struct argument_texts *texts,
+						     uint64_t key)
 {
 	size_t at = texts ? place_u64(texts->items, texts->count, sizeof(*texts->items), key) : 0;
 
-	return texts && at < texts->count && texts->items[at].key == key ? texts->items[at].text
-									 : NULL;
+	return texts && at < texts->count && texts->items[at].key == key ? &texts->items[at] : NULL;
+}
+
+const char *argument_texts_find(const struct argument_texts *texts, uint64_t key)
+{
+	const struct argument_text *found = argument_texts_find_item(texts, key);
+
+	return found ? found->text : NULL;
 }
 
 size_t path_folder_length(const char *path)

@@ -13,7 +13,8 @@
 
 struct argument_text {
 	uint64_t key;
-	char *text; /* owned; untrusted bytes */
+	char *text;     /* owned; untrusted bytes */
+	uint32_t looks; /* how often its owner has looked whether it has another one by now */
 };
 
 struct argument_texts {
@@ -46,6 +47,8 @@ int argument_texts_number(char **list, size_t count, struct argument_texts **ret
 uint64_t argument_texts_key(const struct argument_texts *texts, const char *text);
 
 /* NULL when absent, and where there are no texts. */
+const struct argument_text *argument_texts_find_item(const struct argument_texts *texts,
+						     uint64_t key);
 const char *argument_texts_find(const struct argument_texts *texts, uint64_t key);
 
 /* The length of the folder that a path names, as dirname(1) finds it; 0: it is in ".". */

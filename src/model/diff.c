@@ -3,8 +3,8 @@
  * Subtracts snapshots, and adds differences up. Counters only grow, so every difference is exact; joined
  * with any others, none is counted twice. A row that is
  * gone from the later one has an heir there, into which it was added: a thread's is its process's
- * row of ended threads, a folded process's is that of its name, user and cgroup, or, if that has no
- * row of its number, the one of ROW_NR_OTHER.
+ * row of ended threads, a folded process's is that of its name, user and cgroup. If that has none that is
+ * split in the same way it is the one of its number, and if there is none, the one of ROW_NR_OTHER.
  */
 #include "model/diff.h"
 
@@ -75,8 +75,11 @@ static struct row *const *diff_find_heir(const struct diff *diff, const struct r
 	identity.tid = 0;
 	identity.tid_ns = 0;
 	found = snapshot_place_row(diff->later, &identity);
-	if (!found && !heir->pid)
-		row_forget_number(&identity);
+	if (found || heir->pid)
+		return found;
+	row_forget_split(&identity);
+	found = snapshot_place_row(diff->later, &identity);
+	row_forget_number(&identity);
 	return found ?: snapshot_place_row(diff->later, &identity);
 }
 
@@ -384,6 +387,8 @@ void snapshot_keep_counts(struct snapshot *s)
 {
 	keep_rows(s);
 	keep_processes(s);
+	/* Each list of texts has all of the one before: now has it. */
+	argument_texts_free(steal_ptr(&s->arguments));
 	s->nr_users = keep_names(s, s->users, s->nr_users, false);
 	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, true);
 	s->rows = shrink(s->rows, s->nr_rows, sizeof(*s->rows));

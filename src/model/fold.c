@@ -65,10 +65,21 @@ static struct share *share_find(struct fold *fold, uint32_t uid)
 	return &fold->shares[fold->nr_shares++];
 }
 
+static bool share_has_spent(const struct fold *fold, const struct share *share, size_t max_bytes)
+{
+	return share->bytes >= max_bytes / 2 ||
+	       (share->uid != UID_NONE && fold->bytes >= max_bytes);
+}
+
 static bool share_is_spent(const struct fold *fold, const struct share *share)
 {
-	return share->bytes >= fold->options->max_bytes / 2 ||
-	       (share->uid != UID_NONE && fold->bytes >= fold->options->max_bytes);
+	return share_has_spent(fold, share, fold->options->max_bytes);
+}
+
+/* Rows that are split leave half of the room to those of whole calls. */
+static bool share_is_spent_for_splits(const struct fold *fold, const struct share *share)
+{
+	return share_has_spent(fold, share, fold->options->max_bytes / 2);
 }
 
 /* A group that was there before, or a new one. A second one of its kind stands apart. */
@@ -141,7 +152,17 @@ static struct row_id row_id(const struct row *row)
 				.split_value = row->split_value };
 }
 
-/* Makes a row one of a group: of its number if the group has that, or there is room. */
+static bool row_is_known(const struct fold *fold, const struct row *row)
+{
+	const struct row_id id = row_id(row);
+
+	return tfind(&id, &fold->ids, compare_ids);
+}
+
+/*
+ * Makes a row one of a group: of its number and of what it is split by if the group has that, or there is
+ * room; else of its number alone, or of no number.
+ */
 static int row_fold(struct fold *fold, const struct group *group, struct row *row)
 {
 	struct row_id id;
@@ -150,9 +171,14 @@ static int row_fold(struct fold *fold, const struct group *group, struct row *ro
 	row->boot_ns = group->kind.boot_ns;
 	row->tid = 0;
 	row->tid_ns = 0;
-	id = row_id(row);
-	if (tfind(&id, &fold->ids, compare_ids))
+	if (row_is_known(fold, row))
 		return 0;
+	if (row->split != SPLIT_NONE && share_is_spent_for_splits(fold, group->share)) {
+		row_forget_split(row);
+		if (row_is_known(fold, row))
+			return 0;
+	}
+	id = row_id(row);
 	if (!share_is_spent(fold, group->share))
 		return row_note(fold, &id, group, row);
 	row_forget_number(row);

@@ -29,6 +29,9 @@ enum group_key {
 #define GROUP_OF_SPLIT(split) ((unsigned int)GROUP_ARG0 << ((split) - SPLIT_ARG0))
 #define GROUP_SPLITS          (2U * GROUP_DIR - GROUP_ARG0)
 
+/* Those of splits that have names. */
+#define GROUPS_OF_NAMES (GROUP_PATH | GROUP_FILE | GROUP_DIR)
+
 /* The split that keys ask for, of which there is one at most. */
 enum call_split group_split(unsigned int keys);
 

@@ -6,6 +6,7 @@
 #include "model/query.h"
 
 #include "base/text.h"
+#include "model/builder.h"
 #include "model/match.h"
 
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
@@ -25,6 +26,44 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	}
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		out->processes[out->nr_processes++] = snapshot->processes[i];
+	*ret = steal_ptr(&out);
+	return 0;
+}
+
+static int add_unsplit(struct builder *builder, struct row *row)
+{
+	struct row *whole;
+
+	if (row->split == SPLIT_NONE)
+		return builder_share_row(builder, row);
+	whole = row_new_like(row);
+	if (!whole)
+		return -ENOMEM;
+	row_forget_split(whole);
+	if (!builder_adopt_row(builder, whole))
+		return 0;
+	row_unref(whole);
+	return -ENOMEM;
+}
+
+int snapshot_unsplit(const struct snapshot *snapshot, struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	int err = 0;
+
+	if (snapshot_new_part(snapshot, &out) || builder_new(&builder))
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = add_unsplit(builder, snapshot->rows[i]);
+	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
+		err = builder_add_process(builder, &snapshot->processes[i], true);
+	free(steal_ptr(&out->rows));
+	free(steal_ptr(&out->processes));
+	if (err || builder_finish(builder, out))
+		return -ENOMEM;
+	argument_texts_free(steal_ptr(&out->arguments));
+	losses_forget_splits(&out->losses);
 	*ret = steal_ptr(&out);
 	return 0;
 }

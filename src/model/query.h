@@ -14,6 +14,12 @@
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
 		    struct snapshot **ret);
 
+/*
+ * The snapshot as if its rows had never been split by path or file, and without the losses of that.
+ * Returns 0 or -ENOMEM.
+ */
+int snapshot_unsplit(const struct snapshot *snapshot, struct snapshot **ret);
+
 /* Processes chosen by what they are, as long as they are so. */
 struct target_selector {
 	enum selector_kind kind;

@@ -302,6 +302,11 @@ void row_forget_owner(struct row *row)
 {
 	row->pid = row->tid = 0;
 	row->boot_ns = row->tid_ns = 0;
+	row_forget_split(row);
+}
+
+void row_forget_split(struct row *row)
+{
 	row->split = SPLIT_NONE;
 	row->split_value = 0;
 }
@@ -309,8 +314,7 @@ void row_forget_owner(struct row *row)
 void row_forget_number(struct row *row)
 {
 	row->nr = ROW_NR_OTHER;
-	row->split = SPLIT_NONE;
-	row->split_value = 0;
+	row_forget_split(row);
 }
 
 int row_copy(struct row *to, const struct row *from)

@@ -166,6 +166,9 @@ void row_copy_identity(struct row *to, const struct row *from);
 /* Makes it a row of nobody: of one system call, whoever made it. */
 void row_forget_owner(struct row *row);
 
+/* Makes it a row of all calls of its number. */
+void row_forget_split(struct row *row);
+
 /* Makes it a row of calls without a number. */
 void row_forget_number(struct row *row);
 

@@ -424,6 +424,19 @@ bool losses_none(const struct losses *losses)
 	return true;
 }
 
+bool loss_is_of_splits(unsigned int loss)
+{
+	return loss == LOSS_SPLIT_TABLE_FULL || loss == LOSS_PATH_TABLE_FULL;
+}
+
+void losses_forget_splits(struct losses *losses)
+{
+	for (unsigned int i = 0; i < NR_MODEL_LOSS; i++) {
+		if (loss_is_of_splits(i))
+			losses->count[i] = 0;
+	}
+}
+
 void losses_merge(struct losses *into, const struct losses *from)
 {
 	for (int i = 0; i < NR_MODEL_LOSS; i++)

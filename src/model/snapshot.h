@@ -45,6 +45,12 @@ void losses_text(const struct losses *losses, char *buf, size_t size);
 
 bool losses_none(const struct losses *losses);
 
+/* Whether a loss is of what rows are split by alone: all else of the calls is counted. */
+bool loss_is_of_splits(unsigned int loss);
+
+/* Without these, where nobody sees how rows are split. */
+void losses_forget_splits(struct losses *losses);
+
 void losses_merge(struct losses *into, const struct losses *from);
 
 /* Torn reads are of one reading, not since the start: those of either distort what is between. */
