@@ -475,9 +475,13 @@ uint32_t collector_wants_threads(const struct collector *c, const struct collect
 	return tables_want_threads(&c->tables, c->skel, options);
 }
 
-bool collector_is_worn(const struct collector *c)
+const char *collector_worn_by(const struct collector *c)
 {
-	return c->stacks && tables_are_nearly_full(c->skel, POOL_FILES);
+	if (c->stacks && tables_are_nearly_full(c->skel, POOL_FILES))
+		return "the numbers for files with code were nearly all given";
+	if (c->arguments && tables_are_nearly_full(c->skel, POOL_PATHS))
+		return "the table of paths was nearly full";
+	return NULL;
 }
 
 bool collector_lacks_unwinding(const struct collector *c)

@@ -143,10 +143,10 @@ uint32_t collector_wants_threads(const struct collector *collector,
 				 const struct collector_options *options);
 
 /*
- * With stacks: whether the numbers that files with code get are nearly all given, or all that one
- * user may have. No number comes back: a new collector begins with none given.
+ * What that is never given back is nearly used up, or all that one user may have, in words: the numbers of
+ * files with code, or the room for paths. A new collector begins with all of it. NULL: nothing.
  */
-bool collector_is_worn(const struct collector *collector);
+const char *collector_worn_by(const struct collector *collector);
 
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);

@@ -70,6 +70,7 @@ struct collector {
 	bool has_folded;        /* since the reading that a later one will be subtracted from */
 	bool is_broken;         /* what has ended is wrong: there was no memory to add to it */
 	uint64_t fold_serial;   /* of the next group that ended processes are folded into */
+	uint64_t unsplit;       /* calls that lost what rows are split by when they were folded */
 	size_t max_stay_bytes;  /* for rows that threads left to processes that are still there */
 	bool ended_is_full;     /* it takes no more of processes that are still there */
 	uint64_t full_until_ns; /* CLOCK_MONOTONIC until which nobody looks again */

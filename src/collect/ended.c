@@ -165,7 +165,8 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 	const struct fold_options options = { .folds = process_folds,
 					      .closure = &choice,
 					      .max_bytes = c->keep_bytes / 2,
-					      .serial = &c->fold_serial };
+					      .serial = &c->fold_serial,
+					      .unsplit = &c->unsplit };
 	size_t bytes = 0;
 	int err = choice_look(&choice) ?: choice_keep_latest(&choice);
 

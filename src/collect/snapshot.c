@@ -85,6 +85,7 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	int err = kernel_losses_read(c, losses);
 
 	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
+	losses->count[LOSS_SPLIT_TABLE_FULL] += c->unsplit;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	/* The kernel mostly knows why, and has counted it already. */

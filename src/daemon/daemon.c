@@ -44,7 +44,7 @@ struct daemon {
 	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
 	bool cannot_grow;                 /* there was no memory for other tables */
 	uint32_t threads;                 /* that larger tables were made for; 0: not grown */
-	uint64_t worn_ns; /* when counting began anew for numbers of files; 0: never */
+	uint64_t worn_ns; /* when counting began anew for what is never given back; 0: never */
 	bool over;
 	int err;       /* of what a source had to do, for which it ends */
 	struct diag d; /* why */
@@ -105,12 +105,12 @@ static void collector_follow(struct daemon *daemon)
 		   daemon->counts.collector);
 }
 
-/* A user can make so many files: not more often than this does it begin anew for that. */
+/* A user can make so many files and paths: not more often than this does it begin anew for that. */
 #define WORN_PAUSE_NS (24 * 3600 * NS_PER_SEC)
 
 /*
  * Makes larger tables before calls lose their process, if there is time, or new ones before files with
- * code find no number. Not for pids: who was a child of theirs nobody would know.
+ * code find no number, or paths no room. Not for pids: who was a child of theirs nobody would know.
  */
 static int renew_tables(struct daemon *daemon)
 {
@@ -128,11 +128,10 @@ static int renew_tables(struct daemon *daemon)
 	if (larger.threads) {
 		daemon->threads = larger.threads;
 	} else {
-		if (!collector_is_worn(daemon->counts.collector) ||
-		    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
+		why = collector_worn_by(daemon->counts.collector);
+		if (!why || (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
 			return 0;
 		daemon->worn_ns = now_ns;
-		why = "the numbers for files with code were nearly all given";
 	}
 	larger.threads = daemon->threads;
 	larger.hurried = true;

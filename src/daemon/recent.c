@@ -102,9 +102,11 @@ static bool process_is_gone(const struct process *process, const void *closure)
 /* Adds up the processes of a part that are gone, by name, user and cgroup. */
 static int part_fold(struct recent *recent, struct recent_part *part)
 {
+	uint64_t unsplit = 0;
 	const struct fold_options options = { .folds = process_is_gone,
 					      .max_bytes = recent->max_bytes / 4,
-					      .serial = &recent->serial };
+					      .serial = &recent->serial,
+					      .unsplit = &unsplit };
 	struct builder *builder __cleanup(builder_freep) = NULL;
 	struct snapshot *counts = part->counts;
 	struct losses before = { 0 };
@@ -119,6 +121,7 @@ static int part_fold(struct recent *recent, struct recent_part *part)
 		return -ENOMEM;
 	snapshot_count_folded(counts, &counts->losses);
 	losses_subtract(&counts->losses, &before);
+	counts->losses.count[LOSS_SPLIT_TABLE_FULL] += unsplit;
 	snapshot_keep_counts(counts);
 	recent->bytes -= part->bytes;
 	part->bytes = snapshot_bytes(counts);

@@ -175,6 +175,8 @@ static int row_fold(struct fold *fold, const struct group *group, struct row *ro
 		return 0;
 	if (row->split != SPLIT_NONE && share_is_spent_for_splits(fold, group->share)) {
 		row_forget_split(row);
+		if (fold->options->unsplit)
+			*fold->options->unsplit += row->calls;
 		if (row_is_known(fold, row))
 			return 0;
 	}

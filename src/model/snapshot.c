@@ -369,8 +369,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 				    "errno table full: --max-errnos" },
 	[LOSS_SPLIT_TABLE_FULL] = { "arg0_table_full",
 				    "calls counted without what rows are split by",
-				    "row table full: --max-rows; or more than 4096 in a "
-				    "thread" },
+				    "row table full: --max-rows; more than 4096 in a "
+				    "thread; or ended processes beyond --keep-exited" },
 	[LOSS_SWITCH_UNSEEN] = { "switch_unseen", "context switches not seen",
 				 "CPU time may stand as time asleep, or the other way round" },
 	[LOSS_LOOKUP_BUSY] = { "lookup_busy", "calls, at most, missing or misread",
