@@ -97,7 +97,9 @@ const struct option_def option_defs[] = {
 	{ "delay", 'd', OPTION_DURATION, VERB_TOP_REPORT, TO(duration_ns), "the same",
 	  FRAME_RANGE },
 	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
-	  "a line per pid (default), comm, unit, user, container,\nsyscall or tid", .arg = "KEY",
+	  "a line per pid (default), comm, unit, user, container,\n"
+	  "syscall, path, dir, file or tid",
+	  .arg = "KEY",
 	  WORDS(rate_by_names) },
 	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, container, threads, calls (default),\n"

@@ -109,7 +109,7 @@ static void collector_complete(struct options *o)
 		o->report.show_stacks = true;
 	c->stacks |= stacks_are_shown(o);
 	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID;
-	c->split_by = group_split(o->report.table.keys);
+	c->split_by = group_split(o->report.table.keys) ?: rate_by_split(o->rate_by);
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
 		calls_complete(o);

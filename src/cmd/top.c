@@ -182,6 +182,7 @@ static int top_run(const struct options *o, struct diag *d)
 	run.top.by = o->rate_by;
 	run.has_threads = o->collector.by_thread;
 	run.top.has_stacks = o->collector.stacks;
+	run.top.split = o->collector.split_by;
 	run.top.limit = interactive ? 0 : o->report.table.top;
 	top_resize(&run.top, output_width(o, stdout) ?: PLAIN_WIDTH, 0);
 	/* A terminal that cannot be used is told before anything is attached. */
@@ -222,6 +223,7 @@ const struct verb top_verb = {
 	"  bpftruss top                        all processes of this host\n"
 	"  bpftruss top -u nginx.service       those of a service, now and later\n"
 	"  bpftruss top --by unit --sort sys   which service burns CPU in the kernel\n"
+	"  bpftruss top --by path -S errors    which paths fail, and which are busy\n"
 	"  bpftruss top --once --sort max      one frame: who had the longest call\n"
 	"  bpftruss top --once -w --by comm    one report, as of -c -a -d 1\n"
 	"  bpftruss top --json -i 10 --top 20  for scripts, an object every ten seconds",

@@ -137,11 +137,12 @@ int question_split(const struct question *q, enum call_split *ret)
 int question_report(const struct question *q, struct asked_report *report)
 {
 	struct table_options *table = &report->options.table;
+	enum call_split split;
 	uint64_t width;
 	int err;
 
 	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
-	err = read_words(q, report);
+	err = question_split(q, &split) ?: read_words(q, report);
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||

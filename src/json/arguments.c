@@ -9,6 +9,11 @@ static const char *const reasons[NR_ARGUMENT_KEY] = {
 	[ARGUMENT_OTHERS] = "no_room", [ARGUMENT_UNKNOWN] = "unreadable", [ARGUMENT_NONE] = "none"
 };
 
+const char *json_argument_reason(enum argument_key key)
+{
+	return reasons[key] ?: reasons[ARGUMENT_OTHERS];
+}
+
 void json_put_argument(struct json_writer *to, const struct snapshot *snapshot,
 		       const struct row *row)
 {

@@ -177,6 +177,9 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 void json_put_threads(struct json_writer *to, const struct snapshot *snapshot);
 void json_get_threads(const struct json_place *whole, struct snapshot *snapshot);
 
+/* Why a path or file is not known, in one word. */
+const char *json_argument_reason(enum argument_key key);
+
 /* The path or file that a row is split by, and if there is none, why. */
 void json_put_argument(struct json_writer *to, const struct snapshot *snapshot,
 		       const struct row *row);

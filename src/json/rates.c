@@ -67,7 +67,13 @@ static void put_line(struct json_writer *to, const struct rates *rates, const st
 		json_put_word(to, "abi", abi_name(line->oldest_abi));
 		json_put_word(to, "syscall", name);
 	}
-	if (!process && rates->by != RATE_BY_SYSCALL)
+	if (rate_has_argument(line)) {
+		put_name(to, rate_by_names[rates->by], line->argument, line->argument_length);
+		if (!line->argument)
+			json_put_word(to, "missing", json_argument_reason(line->argument_key));
+		json_put_number_if(to, "bytes", rates->by == RATE_BY_FILE, line->bytes);
+	}
+	if (!process && rates->by != RATE_BY_SYSCALL && !rate_has_argument(line))
 		json_put_word(to, "comm", "[overflow]");
 	else if (process && (!is_group || rates->by == RATE_BY_COMM))
 		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);

@@ -48,6 +48,23 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[P
 		strcpy(buf, "[unnamed]");
 }
 
+void argument_label(const char *text, size_t length, char buf[ARGUMENT_LABEL_MAX])
+{
+	text_escape_name(text, min_u64(length, ARGUMENT_BYTES_MAX), buf);
+	if (!*buf)
+		strcpy(buf, "\"\"");
+}
+
+const char *argument_unknown(enum call_split split, enum argument_key why)
+{
+	static const char *const paths[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other paths]",
+							    [ARGUMENT_UNKNOWN] = "[unreadable]" };
+	static const char *const files[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other files]",
+							    [ARGUMENT_UNKNOWN] = "[not open]" };
+
+	return (split == SPLIT_FILE ? files : paths)[why] ?: "";
+}
+
 /* --- stacks ------------------------------------------------------------------------------------- */
 
 bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,

@@ -30,6 +30,15 @@ void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 /* The name of the process whose row it is, escaped for screens; never empty. */
 void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[PROCESS_LABEL_MAX]);
 
+/* Fits a path or file with each byte escaped, and what stands in its place. */
+#define ARGUMENT_LABEL_MAX TEXT_ESCAPED_MAX(ARGUMENT_BYTES_MAX)
+
+/* Writes a path or file, escaped; an empty one as "". */
+void argument_label(const char *text, size_t length, char buf[ARGUMENT_LABEL_MAX]);
+
+/* What stands where it is not known, by enum argument_key; "": it has none. */
+const char *argument_unknown(enum call_split split, enum argument_key why);
+
 /* --- stacks ------------------------------------------------------------------------------------- */
 
 /* Extends enum stack_end: calls whose stack found no room. */

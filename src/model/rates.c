@@ -32,6 +32,7 @@ const char *const rate_key_names[NR_RATE_KEY] = {
 const char *const rate_by_names[NR_RATE_BY] = {
 	[RATE_BY_PID] = "pid",   [RATE_BY_COMM] = "comm",           [RATE_BY_UNIT] = "unit",
 	[RATE_BY_USER] = "user", [RATE_BY_CONTAINER] = "container", [RATE_BY_SYSCALL] = "syscall",
+	[RATE_BY_PATH] = "path", [RATE_BY_DIR] = "dir",             [RATE_BY_FILE] = "file",
 	[RATE_BY_TID] = "tid",
 };
 
@@ -344,12 +345,13 @@ static int rates_list_threads(const struct rates *rates, struct rate **lines, si
 	return 0;
 }
 
-/* Of lines of calls, which have no pid. */
+/* Of lines of calls, paths and files, which have no pid. */
 static int compare_calls(const struct rate *a, const struct rate *b)
 {
 	if (a->process || b->process)
 		return 0;
-	return (int)a->oldest_abi - (int)b->oldest_abi
+	return rate_compare_arguments(a, b)
+		       ?: (int)a->oldest_abi - (int)b->oldest_abi
 		       ?: (a->oldest_nr > b->oldest_nr) - (a->oldest_nr < b->oldest_nr);
 }
 
@@ -433,6 +435,7 @@ int rates_group(struct rates *rates, enum rate_by by)
 	struct rate *lines = NULL;
 	size_t count = 0;
 	int err = by == RATE_BY_SYSCALL ? rates_calls(rates, NULL, &lines, &count)
+		  : rate_by_split(by)   ? rates_arguments(rates, by, &lines, &count)
 					: rates_list(rates, &lines, &count);
 
 	if (!err && by == RATE_BY_TID)
@@ -563,6 +566,11 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 	if (rates->by == RATE_BY_SYSCALL)
 		snprintf(ret->name, sizeof(ret->name), "%d %" PRId64, rate->oldest_abi,
 			 rate->oldest_nr);
+	else if (rate->argument)
+		memcpy(ret->name, rate->argument,
+		       min_u64(rate->argument_length, sizeof(ret->name)));
+	else if (rate_by_split(rates->by))
+		ret->boot_ns = rate->argument_key;
 	else if (!rate->process)
 		ret->boot_ns = UINT64_MAX;
 	else if (rates->by == RATE_BY_UNIT)
@@ -604,6 +612,8 @@ static bool rate_has_row(const struct row *row, const void *closure)
 
 	if (of->rates->by == RATE_BY_SYSCALL)
 		return row->abi == of->rate->oldest_abi && row->nr == of->rate->oldest_nr;
+	if (rate_by_split(of->rates->by))
+		return rate_has_argument_of(of->rates, of->rate, row);
 	if (!process || !of->rate->process)
 		return !process && !of->rate->process;
 	if (of->rates->by == RATE_BY_PID)
@@ -620,7 +630,7 @@ struct row_test rate_rows_test(const struct rate_rows *of)
 	return (struct row_test){ rate_has_row, of };
 }
 
-static void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret)
+void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret)
 {
 	rate_add_row(ret, rates, row);
 	ret->oldest_abi = row->abi;

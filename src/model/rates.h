@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "model/argument.h"
 #include "model/group.h"
 
 /*
@@ -52,6 +53,9 @@ enum rate_by {
 	RATE_BY_USER,
 	RATE_BY_CONTAINER,
 	RATE_BY_SYSCALL,
+	RATE_BY_PATH, /* these three only of readings that are split so */
+	RATE_BY_DIR,
+	RATE_BY_FILE,
 	RATE_BY_TID, /* only of readings that tell threads apart */
 	NR_RATE_BY,
 };
@@ -84,8 +88,8 @@ enum rate_key {
 };
 
 /*
- * A process, a thread, or all of one name, unit, user or container; or the calls of one kind, which
- * have neither process nor threads. Pointers lead into the rates' own snapshot.
+ * A process, a thread, or all of one name, unit, user or container; or the calls of one kind, or those
+ * that are about one path, directory or file, which have neither process nor threads. Pointers lead into the rates' own snapshot.
  */
 struct rate {
 	uint32_t pid; /* 0: of more than one process, or of nobody */
@@ -97,6 +101,9 @@ struct rate {
 	const char *unit, *container; /* not NUL-terminated */
 	size_t unit_length, container_length;
 	const char *user;      /* NULL: unknown */
+	const char *argument;  /* path, directory or file; not NUL-terminated; NULL: none, or not known */
+	size_t argument_length;
+	enum argument_key argument_key; /* why it is not known; ARGUMENT_ABSENT: this is no such line */
 	uint64_t nr_processes; /* with folded ones; 0: nobody */
 	uint64_t threads;      /* alive at the end; 0: ended */
 
@@ -105,6 +112,7 @@ struct rate {
 	struct usage usage; /* faults and context switches; the times are in states */
 	uint64_t worst_ns;  /* bound of the longest call that ended, at most 25% more; 0: none */
 	uint64_t p50_ns, p99_ns; /* of a line of calls */
+	uint64_t bytes;          /* of a line of a file */
 
 	uint64_t in_flight;          /* calls, at the end */
 	uint64_t oldest_ns;          /* age of the oldest */
@@ -178,6 +186,26 @@ uint64_t rate_cpu_ns(const struct rate *rate);
 
 /* Percentage of the time of a line's threads. */
 double rate_share_pct(const struct rate *rate, uint64_t ns);
+
+/* Makes a line of the calls of a row. */
+void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret);
+
+/* --- rate_arguments.c --------------------------------------------------------------------------- */
+
+/* What readings have to be split by for such lines; SPLIT_NONE: by nothing. */
+enum call_split rate_by_split(enum rate_by by);
+
+/* Whether it is a line of a path, a directory or a file. */
+bool rate_has_argument(const struct rate *rate);
+
+int rate_compare_arguments(const struct rate *a, const struct rate *b);
+
+/* Whether a row is one of the calls of such a line. */
+bool rate_has_argument_of(const struct rates *rates, const struct rate *rate, const struct row *row);
+
+/* Lines of all that have a path or file. *ret is to be freed. 0 or -ENOMEM. */
+int rates_arguments(const struct rates *rates, enum rate_by by, struct rate **ret,
+		    size_t *ret_count);
 
 /* Words for users. */
 extern const char *const rate_key_names[NR_RATE_KEY];

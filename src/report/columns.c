@@ -122,32 +122,20 @@ static bool cpu_text(const struct column_scope *scope, const struct group *group
 	return group->sum.split;
 }
 
-/* What stands where the path or file is not known, by enum argument_key; NULL: nothing. */
-static const char *const paths_unknown[NR_ARGUMENT_KEY] = {
-	[ARGUMENT_OTHERS] = "[other paths]", [ARGUMENT_UNKNOWN] = "[unreadable]"
-};
-static const char *const files_unknown[NR_ARGUMENT_KEY] = {
-	[ARGUMENT_OTHERS] = "[other files]", [ARGUMENT_UNKNOWN] = "[not open]"
-};
-
 /* The path or file of a group; NULL: buf has what stands there instead, or "". */
 static const char *group_argument(const struct column_scope *scope, const struct group *group,
 				  enum call_split split, char *buf)
 {
 	enum argument_key why;
 	const char *text = snapshot_argument(scope->snapshot, &group->sum, split, &why);
-	const char *instead = split == SPLIT_FILE ? files_unknown[why] : paths_unknown[why];
 
-	snprintf(buf, COLUMN_TEXT_MAX, "%s", instead ?: "");
+	snprintf(buf, COLUMN_TEXT_MAX, "%s", argument_unknown(split, why));
 	return text;
 }
 
-/* An empty path is one, too. */
 static bool argument_write(const char *text, size_t length, char *buf)
 {
-	text_escape_name(text, min_u64(length, ARGUMENT_BYTES_MAX), buf);
-	if (!*buf)
-		strcpy(buf, "\"\"");
+	argument_label(text, length, buf);
 	return true;
 }
 

@@ -4,10 +4,15 @@
 #include "syscalls/names.h"
 #include "tui/top.h"
 
-const char *const pane_names[NR_TOP_PANE] = {
-	[PANE_CALLS] = "calls",   [PANE_ERRORS] = "errors", [PANE_DURATIONS] = "durations",
-	[PANE_STACKS] = "stacks", [PANE_NONE] = "",
-};
+const char *pane_name(const struct top *top, enum top_pane pane)
+{
+	static const char *const names[NR_TOP_PANE] = {
+		[PANE_CALLS] = "calls",     [PANE_ERRORS] = "errors", [PANE_DURATIONS] = "durations",
+		[PANE_ARGUMENTS] = "paths", [PANE_STACKS] = "stacks", [PANE_NONE] = "",
+	};
+
+	return pane == PANE_ARGUMENTS && top->split == SPLIT_FILE ? "files" : names[pane];
+}
 
 __attribute__((format(printf, 2, 3))) static void pane_add(struct pane_text *pane,
 							   const char *format, ...)
@@ -115,6 +120,57 @@ static void write_durations(const struct group_list *calls, size_t most, struct 
 		pane_add(pane, "no call ended");
 }
 
+/* --- paths and files ---------------------------------------------------------------------------- */
+
+/* Those with the most calls first, and of as many calls those with the most errors. */
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return compare_u64(y->sum.calls, x->sum.calls)
+		       ?: compare_u64(y->sum.errors, x->sum.errors)
+		       ?: compare_u64(x->place, y->place);
+}
+
+static void write_argument(const struct top *top, const struct group *group, struct pane_text *pane)
+{
+	const struct row *row = &group->sum;
+	char label[ARGUMENT_LABEL_MAX], name[TEXT_ESCAPED_MAX(ARGUMENT_LABEL_MAX)];
+	char longest[RATE_TEXT_MAX];
+	enum argument_key why;
+	const char *text = snapshot_argument(top->rates->diff, row, top->split, &why);
+
+	if (!row->calls || (!text && why == ARGUMENT_ABSENT))
+		return;
+	if (text)
+		argument_label(text, strlen(text), label);
+	else
+		snprintf(label, sizeof(label), "%s", argument_unknown(top->split, why));
+	text_escape_ascii(label, sizeof(label), name, sizeof(name));
+	text_fit_end(name, top->width > 40 ? (size_t)top->width - 28 : 12);
+	columns_time(row_timed(row) ? row->max_ns : 0, longest);
+	pane_add(pane, "%9.1f %9.1f %7s %s", rates_per_second(top->rates, row->calls),
+		 rates_per_second(top->rates, row->errors), row_timed(row) ? longest : "-", name);
+}
+
+static int write_arguments(const struct top *top, const struct row_test *test, size_t most,
+			   struct pane_text *pane)
+{
+	struct group_list groups __cleanup(group_list_done) = { 0 };
+	const bool are_files = top->split == SPLIT_FILE;
+
+	if (snapshot_group(top->rates->diff, are_files ? GROUP_FILE : GROUP_PATH, test, &groups))
+		return -ENOMEM;
+	if (groups.nr_groups)
+		qsort(groups.groups, groups.nr_groups, sizeof(*groups.groups), compare_groups);
+	pane_add(pane, "%9s %9s %7s %s", "CALLS/s", "ERR/s", "MAX", are_files ? "FILE" : "PATH");
+	for (size_t i = 0; i < groups.nr_groups && pane->count < most; i++)
+		write_argument(top, &groups.groups[i], pane);
+	if (pane->count == 1)
+		pane_add(pane, are_files ? "no call with a file ended" : "no call with a path ended");
+	return 0;
+}
+
 /* --- stacks ------------------------------------------------------------------------------------- */
 
 static int write_stack(const struct stack_sample *sample, uint64_t whole, struct pane_text *pane)
@@ -184,6 +240,8 @@ int pane_write(const struct top *top, size_t most, struct pane_text *ret)
 		pane_add(ret, "only its last calls are known (Tab)");
 		return 0;
 	}
+	if (top_pane_shown(top) == PANE_ARGUMENTS)
+		return write_arguments(top, &test, most, ret);
 	if (top->pane == PANE_STACKS)
 		return write_stacks(top, &test, most, ret);
 	if (snapshot_group(top->rates->diff, GROUP_SYSCALL, &test, &calls))

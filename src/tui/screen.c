@@ -17,7 +17,7 @@ static const struct {
 	{ "g G", "group: pid, comm, unit ..." },
 	{ "H", "threads" },
 	{ "t", "tree of processes" },
-	{ "Tab", "calls, errors, durations" },
+	{ "Tab", "calls, errors, times, paths" },
 	{ "p, blank", "pause" },
 	{ "I R", "reverse the order" },
 	{ "P N", "sort by %CPU, by PID" },
@@ -243,7 +243,7 @@ static void draw_trust(struct screen *screen, const struct top *top, int y)
 	losses_text(&top->rates->losses, text, sizeof(text));
 	x = put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	snprintf(order, sizeof(order), "by %s%s, sort %s%s%s%s", rate_by_names[top->by],
-		 top->depths ? " as a tree" : "", columns_sort_head(top->places[top->opened].sort),
+		 top->depths ? " as a tree" : "", columns_sort_head(top),
 		 top->places[top->opened].reversed ? " reversed" : "",
 		 top->filter[0] ? ", filter " : "", top->filter);
 	put_right(screen, y, x, STYLE_PLAIN, order);
@@ -264,6 +264,12 @@ static void draw_opened(struct screen *screen, const struct top *top, int y)
 		    top->who.by == RATE_BY_PID || top->who.by == RATE_BY_TID
 			    ? " has ended; its last calls:"
 			    : ": nothing left; the last calls:");
+		return;
+	}
+	if (rate_has_argument(line)) {
+		put_format(screen, x, y, STYLE_PLAIN, "  calls/s %.1f  errors/s %.1f",
+			   rates_per_second(top->rates, line->calls),
+			   rates_per_second(top->rates, line->errors));
 		return;
 	}
 	if (line->threads)
@@ -309,8 +315,12 @@ static void put_cell(struct screen *screen, const struct column_place *place, in
 	int length = (int)strlen(text);
 	/* A number that does not fit is shown from its head, and so is a name. */
 	int indent = place->column->left || length > place->width ? 0 : place->width - length;
+	char fitting[RATE_TEXT_MAX];
 
-	put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent, text);
+	snprintf(fitting, sizeof(fitting), "%s", text);
+	if (place->column->keeps_end)
+		text_fit_end(fitting, (size_t)place->width);
+	put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent, fitting);
 }
 
 /* A bar letter by letter, and numbers that are not 0, have colours of their own. */
@@ -338,7 +348,8 @@ static enum cell_style line_style(const struct top *top, size_t index, bool has_
 
 	if (has_cursor && top->height && top->places[top->opened].cursor == index)
 		return STYLE_CURSOR;
-	return line->calls && (top->opened || line->threads || top->by == RATE_BY_SYSCALL)
+	return line->calls && (top->opened || line->threads || top->by == RATE_BY_SYSCALL ||
+			       rate_has_argument(line))
 		       ? STYLE_PLAIN
 		       : STYLE_DIM;
 }
@@ -418,7 +429,7 @@ static int draw_pane(struct screen *screen, const struct top *top)
 		if (!top_has_pane(top, pane))
 			continue;
 		x = put(screen, x, y, pane == (int)top_pane_shown(top) ? STYLE_SORTED : STYLE_DIM,
-			pane_names[pane]);
+			pane_name(top, pane));
 		x = put(screen, x, y, STYLE_DIM, "  ");
 	}
 	put_right(screen, y, x, STYLE_DIM, "Tab: next");

@@ -62,6 +62,9 @@ bool top_has_pane(const struct top *top, enum top_pane pane)
 	switch (pane) {
 	case PANE_CALLS:
 		return top->opened || top->by != RATE_BY_SYSCALL;
+	case PANE_ARGUMENTS:
+		return top->split >= SPLIT_PATH && top->by != RATE_BY_PATH &&
+		       top->by != RATE_BY_FILE;
 	case PANE_STACKS:
 		return top->has_stacks;
 	case PANE_NONE:
@@ -139,7 +142,7 @@ static void top_sort(struct top *top)
 	const struct top_place *place = &top->places[0];
 	struct rates *rates = top->rates;
 
-	if (rates->by == RATE_BY_SYSCALL)
+	if (rates->by == RATE_BY_SYSCALL || rate_by_split(rates->by))
 		columns_sort_calls(rates->lines, rates->nr_lines, place);
 	else
 		rates_sort(rates, place->sort, place->reversed);
@@ -197,6 +200,7 @@ static int top_find_opened(struct top *top)
 		top->line.process = NULL;
 		top->line.thread = NULL;
 		top->line.user = NULL;
+		top->line.argument = NULL;
 		top->line.unit = top->line.container = "-";
 		top->line.unit_length = top->line.container_length = 1;
 		return 0;
@@ -324,10 +328,15 @@ static int top_group(struct top *top, enum rate_by by)
 
 static int key_group(struct top *top, int step)
 {
-	unsigned int kinds = RATE_BY_TID; /* which H is for */
+	const unsigned int kinds = RATE_BY_TID; /* which H is for */
+	unsigned int by = top->by;
 
-	return top_group(top, top->by == RATE_BY_TID ? RATE_BY_PID
-						     : (top->by + (unsigned int)step) % kinds);
+	if (by == RATE_BY_TID)
+		return top_group(top, RATE_BY_PID);
+	do
+		by = (by + (unsigned int)step) % kinds;
+	while (rate_by_split(by) && rate_by_split(by) != top->split);
+	return top_group(top, by);
 }
 
 static int key_prompt(struct top *top, int prompt)

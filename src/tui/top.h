@@ -54,7 +54,8 @@ enum top_pane {
 	PANE_CALLS,
 	PANE_ERRORS,
 	PANE_DURATIONS,
-	PANE_STACKS, /* only where stacks are taken */
+	PANE_ARGUMENTS, /* paths or files, where these are told apart */
+	PANE_STACKS,    /* only where stacks are taken */
 	PANE_NONE,
 	NR_TOP_PANE,
 };
@@ -80,6 +81,7 @@ struct top {
 	bool tree;       /* processes stand below their parents */
 	bool one_cpu;    /* one head line for all CPUs */
 	bool has_stacks; /* stacks are taken */
+	enum call_split split; /* what readings are split by: paths, files or nothing */
 	enum top_pane pane;
 
 	struct top_place places[2]; /* of the list, and of the calls of one that is opened */
@@ -165,7 +167,8 @@ struct pane_text {
 /* Writes errors, durations or stacks of the line that is shown; at most so many lines. 0 or -ENOMEM. */
 int pane_write(const struct top *top, size_t most, struct pane_text *ret);
 
-extern const char *const pane_names[NR_TOP_PANE];
+/* What it is called on the screen. */
+const char *pane_name(const struct top *top, enum top_pane pane);
 
 /* --- top_columns.c: the columns of both tables --------------------------------------------------- */
 
@@ -177,6 +180,9 @@ bool columns_contain(const struct rate *line, const char *part);
 
 /* Writes at most six characters, for 100 days. */
 void columns_time(uint64_t ns, char text[RATE_TEXT_MAX]);
+
+/* Writes the end of a text of printable ASCII that is too wide, as of a path, behind two dots. */
+void text_fit_end(char *text, size_t width);
 
 /* Names a line where it stands alone: process 17 (nginx). */
 void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
@@ -215,6 +221,7 @@ struct top_column {
 	void (*write)(const struct top *top, const struct top_column *column,
 		      const struct rate *line, char text[RATE_TEXT_MAX]);
 	size_t offset; /* of its number in a line */
+	bool keeps_end; /* of a text that is too wide its end is shown */
 	int most;      /* so wide it may get where there is room; 0: it does not grow */
 	enum cell_style
 		style; /* of a number that is not 0; STYLE_STRONG: of a bar, letter by letter */
@@ -234,8 +241,8 @@ size_t columns_place(const struct top *top, struct column_place places[MAX_COLUM
 /* Whether the table that is shown has a column to sort by that, if it is wide enough. */
 bool columns_have(const struct top *top, enum rate_key key);
 
-/* The head of the column in whose order a table is. */
-const char *columns_sort_head(enum rate_key key);
+/* The head of the column in whose order the table is. */
+const char *columns_sort_head(const struct top *top);
 
 /* The key to sort by that is step columns from the present one among those on the screen. */
 enum rate_key columns_next_key(const struct top *top, int step);

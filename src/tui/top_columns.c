@@ -78,8 +78,9 @@ CELL_WRITER(write_cpu)
 CELL_WRITER(write_share)
 {
 	const struct rate *whole = top->opened                  ? &top->line
-				   : top->by == RATE_BY_SYSCALL ? &top->rates->total
-								: line;
+				   : top->by == RATE_BY_SYSCALL || rate_has_argument(line)
+					   ? &top->rates->total
+					   : line;
 
 	if (microstates_total_ns(&whole->states))
 		text_pct(rate_share_pct(whole, number(column, line)), text);
@@ -290,6 +291,43 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 	row_label(&row, label, ROW_LABEL_MAX);
 }
 
+void text_fit_end(char *text, size_t width)
+{
+	size_t length = strlen(text);
+
+	if (length <= width || width < 3)
+		return;
+	memmove(text + 2, text + length - (width - 2), width - 1);
+	memcpy(text, "..", 2);
+}
+
+/* The path, directory or file of a line of such. */
+static void text_argument(const struct rate *line, enum rate_by by, char text[RATE_TEXT_MAX])
+{
+	char label[ARGUMENT_LABEL_MAX];
+
+	if (line->argument)
+		argument_label(line->argument, line->argument_length, label);
+	else
+		snprintf(label, sizeof(label), "%s",
+			 argument_unknown(rate_by_split(by), line->argument_key));
+	text_escape_ascii(label, sizeof(label), text, RATE_TEXT_MAX);
+}
+
+CELL_WRITER(write_argument)
+{
+	text_argument(line, top->by, text);
+}
+
+/* What a line without processes is called. */
+static void own_label(const struct rate *line, char text[RATE_TEXT_MAX])
+{
+	if (rate_has_argument(line))
+		text_argument(line, RATE_BY_PATH, text);
+	else
+		call_label(line, text);
+}
+
 bool columns_contain(const struct rate *line, const char *part)
 {
 	char texts[7][RATE_TEXT_MAX] = { "" };
@@ -298,7 +336,7 @@ bool columns_contain(const struct rate *line, const char *part)
 	if (!*part)
 		return true;
 	if (!line->process) {
-		call_label(line, texts[0]);
+		own_label(line, texts[0]);
 		return strcasestr(texts[0], part);
 	}
 
@@ -333,7 +371,11 @@ void columns_title(const struct rates *rates, const struct rate *line, char *tex
 	char name[RATE_TEXT_MAX];
 
 	(rates->by == RATE_BY_TID ? write_thread : write_name)(NULL, NULL, line, name);
-	if (rates->by == RATE_BY_SYSCALL) {
+	if (rate_has_argument(line)) {
+		text_argument(line, rates->by, name);
+		text_fit_end(name, size - 1);
+		snprintf(text, size, "%s", name);
+	} else if (rates->by == RATE_BY_SYSCALL) {
 		call_label(line, name);
 		snprintf(text, size, "%.60s", name);
 	} else if (!line->process) {
@@ -367,10 +409,13 @@ CELL_WRITER(write_call)
 #define BY_GROUPS  (BY(COMM) | BY(UNIT) | BY(USER) | BY(CONTAINER))
 #define BY_ONE     (BY(PID) | BY(TID))
 #define BY_ANY     (BY_GROUPS | BY_ONE)
+#define BY_NAMES   (BY(PATH) | BY(DIR) | BY(FILE))
 #define OF_CALLS   (1U << NR_RATE_BY | BY(SYSCALL))
+#define OF_NAMES   (OF_CALLS | BY_NAMES)
 #define AT(member) .offset = offsetof(struct rate, member)
 #define GROWS(n)   .most = n
 #define LOOKS(s)   .style = STYLE_##s
+#define KEEPS_END  .keeps_end = true
 
 /* Longest name of a call, with an ABI behind it. */
 #define CALL_NAME_MAX 31
@@ -424,19 +469,24 @@ static const struct top_column columns[] = {
 	COLUMN("MAJFLT/s", 8, false, 21, NR_LINE_KEY, BY_ANY, write_rate, AT(usage.major_faults)),
 
 	COLUMN("SYSCALL", 17, true, 0, RATE_CALL, OF_CALLS, write_call, GROWS(CALL_NAME_MAX)),
-	COLUMN("CALLS/s", 8, false, 1, RATE_CALLS, OF_CALLS, write_rate, AT(calls)),
-	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, OF_CALLS, write_rate, AT(errors), LOOKS(BAD)),
+	COLUMN("CALLS/s", 8, false, 1, RATE_CALLS, OF_NAMES, write_rate, AT(calls)),
+	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, OF_NAMES, write_rate, AT(errors), LOOKS(BAD)),
+	COLUMN("BYTES/s", 9, false, 5, NR_LINE_KEY, BY(FILE), write_rate, AT(bytes)),
 	/* Beside the sleep of all threads of the host, the CPU time of one call would be nothing. */
-	COLUMN("%CPU", 5, false, 7, RATE_CPU, BY(SYSCALL), write_cpu, LOOKS(SYSTEM)),
+	COLUMN("%CPU", 5, false, 7, RATE_CPU, BY(SYSCALL) | BY_NAMES, write_cpu, LOOKS(SYSTEM)),
 	COLUMN("%SYS", 4, false, 7, RATE_SYS, 1U << NR_RATE_BY, write_share, AT(states.system_ns),
 	       LOOKS(SYSTEM)),
 	COLUMN("%SLP", 4, false, 8, RATE_SLEEP, OF_CALLS, write_share, AT(states.sleep_ns),
 	       LOOKS(SLEEP)),
-	COLUMN("P50", 6, false, 6, RATE_P50, OF_CALLS, write_time, AT(p50_ns)),
-	COLUMN("P99", 6, false, 3, RATE_P99, OF_CALLS, write_time, AT(p99_ns)),
-	COLUMN("MAX", 6, false, 5, RATE_WORST, OF_CALLS, write_time, AT(worst_ns)),
-	COLUMN("OPEN", 4, false, 9, RATE_OPEN, OF_CALLS, write_count, AT(in_flight)),
+	COLUMN("P50", 6, false, 6, RATE_P50, OF_NAMES, write_time, AT(p50_ns)),
+	COLUMN("P99", 6, false, 3, RATE_P99, OF_NAMES, write_time, AT(p99_ns)),
+	COLUMN("MAX", 6, false, 5, RATE_WORST, OF_NAMES, write_time, AT(worst_ns)),
+	COLUMN("OPEN", 4, false, 9, RATE_OPEN, OF_NAMES, write_count, AT(in_flight)),
 	COLUMN("OLDEST", 7, false, 2, RATE_OLDEST, OF_CALLS, write_oldest),
+	COLUMN("OLDEST", 7, false, 10, RATE_OLDEST, BY_NAMES, write_oldest),
+	COLUMN("PATH", 36, true, 0, RATE_CALL, BY(PATH), write_argument, GROWS(250), KEEPS_END),
+	COLUMN("DIRECTORY", 36, true, 0, RATE_CALL, BY(DIR), write_argument, GROWS(250), KEEPS_END),
+	COLUMN("FILE", 36, true, 0, RATE_CALL, BY(FILE), write_argument, GROWS(250), KEEPS_END),
 };
 
 static bool column_is_in(const struct top_column *column, const struct top *top)
@@ -462,10 +512,12 @@ static int compare_calls(const void *x, const void *y, void *closure)
 {
 	const struct top_place *place = closure;
 	int order = rate_compare(x, y, place->sort);
-	char labels[2][ROW_LABEL_MAX];
+	char labels[2][RATE_TEXT_MAX];
 
-	call_label(x, labels[0]);
-	call_label(y, labels[1]);
+	if (order && place->sort != RATE_CALL)
+		return place->reversed ? -order : order;
+	own_label(x, labels[0]);
+	own_label(y, labels[1]);
 	if (!order || place->sort == RATE_CALL)
 		order = strcmp(labels[0], labels[1]);
 	return place->reversed ? -order : order;
@@ -555,11 +607,15 @@ enum rate_key columns_next_key(const struct top *top, int step)
 	return top->places[top->opened].sort;
 }
 
-const char *columns_sort_head(enum rate_key key)
+const char *columns_sort_head(const struct top *top)
 {
-	size_t i = 0;
+	const enum rate_key key = top->places[top->opened].sort;
+	const char *head = "";
 
-	while (columns[i].key != key)
-		i++;
-	return columns[i].head;
+	for (size_t i = ARRAY_SIZE(columns); i-- > 0;) {
+		/* One whose column has no room, or is of other tables, is an order all the same. */
+		if (columns[i].key == key && (!*head || column_is_in(&columns[i], top)))
+			head = columns[i].head;
+	}
+	return head;
 }
