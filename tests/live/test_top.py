@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bpftruss top: its figures against a workload that counts, and its screen in a real terminal."""
 
+import collections
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from harness import BPFTRUSS, need, need_terminals, slurp, until
+from test_paths import KNOWN, THREADS
 
 FOREVER = 1000000  # rounds
 
@@ -84,6 +86,28 @@ def test_intervals_add_up_to_what_the_process_did(live):
     assert line_of(data[-1], target.pid) is None
 
 
+@pytest.mark.parametrize("by", ["path", "dir"])
+def test_paths_add_up_over_the_intervals(live, by):
+    target = live.workload("paths", "known", THREADS)
+    process = top(live, "--json", "-i", "0.1", "--by", by, "-p", target.pid)
+    wait_frames(process, 1)
+    target.play()
+    wait_frames(process, 3)
+    process.stop()
+    found = collections.Counter()
+    for data in objects(process):
+        assert data["exact"] and data["by"] == by
+        for line in data["lines"]:
+            assert line["pid"] is None
+            found[line["missing"] if line[by] is None else line[by]] += line["calls"]
+    if by == "path":
+        assert found["/nonexistent/deep"] == KNOWN["/nonexistent/deep"]
+        assert found["unreadable"] == KNOWN["[unreadable]"]
+    else:
+        assert found["/nonexistent"] == KNOWN["/nonexistent/deep"] + KNOWN["/nonexistent/other"]
+        assert found["/dev/null"] == KNOWN["/dev/null/below"]
+
+
 def test_what_sleeps_all_the_time_is_asleep_though_no_call_ends(live):
     target = live.workload("pace", 1)
     data = once(live, 0.5, "-p", target.pid)
@@ -143,7 +167,7 @@ def test_lines_are_sorted_grouped_and_cut(live):
     assert data["lines"][0]["comm"] == "pace" and data["lines"][0]["processes"] == 2
 
 
-THREADS = """
+TWO_THREADS = """
 import ctypes, os, threading, time
 def work(name, pause):
     ctypes.CDLL(None).prctl(15, name)
@@ -159,7 +183,7 @@ time.sleep(1000)
 
 
 def threads(live):
-    target = live.spawn(sys.executable, "-c", THREADS)
+    target = live.spawn(sys.executable, "-c", TWO_THREADS)
     until(lambda: target.stdout() == b"ready\n", "its threads")
     return target
 
@@ -380,6 +404,27 @@ def test_panes_threads_and_a_tree(live, terminal):
     screen.keys("1", "I")
     screen.wait(r"sort CALLS/s reversed")
     screen.wait(r"^cpus \[")
+    screen.quit()
+
+
+def test_paths_at_the_screen_and_of_a_process(live, terminal):
+    script = "while :; do test -e /nonexistent/path; test -e '/a\033[31m'; sleep 0.01; done"
+    target = live.spawn("sh", "-c", script)
+    screen = terminal("--by", "path", "-p", str(target.pid))
+    screen.wait(r"^ +\d\S* +\d\S* .* /nonexistent/path$")
+    screen.wait(r"by path, sort CALLS/s")
+    screen.keys("/", "/", "p", "a", "Enter", "Enter")
+    screen.wait(r"^/nonexistent/path  calls/s \d")
+    screen.wait(r"^(newfstatat|faccessat2?) ")
+    screen.keys("Escape", "Escape", "g")
+    screen.wait(r"by dir, sort CALLS/s")
+    screen.wait(r" /nonexistent$")
+    screen.keys("g")
+    screen.wait(r"%d sh" % target.pid)
+    screen.keys("Tab", "Tab", "Tab")
+    screen.wait(r"durations  paths")
+    screen.wait(r"^ +\d\S* +\d\S* +\S+ /nonexistent/path$")
+    screen.wait(r" /a\\x1b\[31m")
     screen.quit()
 
 
