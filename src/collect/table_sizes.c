@@ -50,6 +50,17 @@ static uint64_t bytes_of(const struct table_sizes *sizes, const struct collector
 	return bytes;
 }
 
+/*
+ * What tallies take for each slot besides errnos: an argument one, and a path one more, as most rows of a path
+ * fail in one way; stacks two: the head of their list, those without room.
+ */
+static uint32_t tallies_more(const struct collector_options *options, uint32_t slots)
+{
+	uint32_t of_split = options->split_by >= SPLIT_PATH ? 2 : options->split_by ? 1 : 0;
+
+	return slots * (of_split + (options->stacks ? 2 : 0));
+}
+
 /* Takes so much of what each table wants, but the least that it is to have if that is more. */
 static void sizes_fill(struct table_sizes *sizes, const struct collector_options *options,
 		       const struct table_needs *needs, double share, double least_share)
@@ -65,9 +76,7 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 		sizes->elements[i] =
 			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);
 	}
-	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
-	sizes->elements[TABLE_TALLIES] += sizes->elements[TABLE_SLOTS] *
-					  ((options->split_by ? 1 : 0) + (options->stacks ? 2 : 0));
+	sizes->elements[TABLE_TALLIES] += tallies_more(options, sizes->elements[TABLE_SLOTS]);
 }
 
 void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
@@ -99,7 +108,11 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
 
 	more.threads = 0;
 	for (int i = 0; i < NR_TABLE; i++) {
-		uint64_t twice = now->elements[i] * 4ull / kinds[i].halves_per_thread + 1;
+		uint32_t more_of_slots =
+			i == TABLE_TALLIES ? tallies_more(options, now->elements[TABLE_SLOTS]) : 0;
+		uint64_t twice = (now->elements[i] - more_of_slots) * 4ull /
+					 kinds[i].halves_per_thread +
+				 1;
 
 		if (needs->shared)
 			twice /= 2;

@@ -89,25 +89,36 @@ uint32_t tables_most_of_user(const struct truss_bpf *skel, enum pool_kind kind)
 	return most;
 }
 
+static uint32_t pool_used(const struct truss_bpf *skel, enum pool_kind kind)
+{
+	return __atomic_load_n(&skel->data_pools->pools[kind].used, __ATOMIC_RELAXED);
+}
+
+static bool pool_is_nearly_full(const struct truss_bpf *skel, enum pool_kind kind)
+{
+	return pool_used(skel, kind) > skel->data_pools->pools[kind].limit / 4 * 3;
+}
+
 bool tables_are_nearly_full(const struct truss_bpf *skel, enum pool_kind kind)
 {
-	const struct pool *pool = (const struct pool *)&skel->data_pools->pools[kind];
-	uint32_t used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED);
+	const uint32_t left = skel->data_pools->pools[kind].limit - pool_used(skel, kind);
 
-	return used > pool->limit / 4 * 3 ||
-	       tables_most_of_user(skel, kind) * 5ull > (pool->limit - used) * 3ull;
+	return pool_is_nearly_full(skel, kind) ||
+	       tables_most_of_user(skel, kind) * 5ull > left * 3ull;
 }
 
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
 			     const struct collector_options *options)
 {
+	const bool is_split = skel->rodata->split_by != SPLIT_NONE;
 	struct table_needs needs = { 0 };
 	bool full[NR_TABLE];
 
+	/* Rows that are split fill what one user may have of them, however large the tables are. */
 	for (int i = 0; i < NR_TABLE; i++)
-		full[i] = tables_are_nearly_full(skel, i);
-	/* However large it is, that of paths may be full: beyond it calls lose no more than these. */
-	full[TABLE_SLOTS] |= !skel->rodata->split_by && tables_are_nearly_full(skel, POOL_FOREIGN);
+		full[i] = is_split && i != TABLE_TASKS ? pool_is_nearly_full(skel, i)
+						       : tables_are_nearly_full(skel, i);
+	full[TABLE_SLOTS] |= !is_split && tables_are_nearly_full(skel, POOL_FOREIGN);
 	needs_find(&needs, options);
 	return table_sizes_grow(options, &needs, &tables->sizes, full);
 }
