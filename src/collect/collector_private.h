@@ -23,6 +23,8 @@
  * bytes.
  */
 #define STAY_BYTES_A_SLOT ((size_t)100)
+/* And for each path, as a process has rows of all that its threads have ever passed. */
+#define STAY_BYTES_A_PATH ((size_t)4096)
 /*
  * The same of threads that sleep: the rows of a user who has a third of all there is room for, as when
  * most threads of a host are his, fit in the half that he may have.
