@@ -83,7 +83,8 @@ static __always_inline void slot_count_result(struct call_slot *slot, s64 result
 }
 
 /* Returns whether there was room for it. */
-static __always_inline bool slot_count_time(struct call_slot *slot, u64 wall, u64 off, u64 runq)
+static __always_inline bool slot_count_time(struct call_slot *slot, u64 start, u64 wall, u64 off,
+					    u64 runq)
 {
 	u32 bucket = hist_bucket(wall);
 	u32 *count = slot_bucket(slot, bucket);
@@ -102,8 +103,10 @@ static __always_inline bool slot_count_time(struct call_slot *slot, u64 wall, u6
 	}
 	if (~wall > slot->min_inverted_ns)
 		slot->min_inverted_ns = ~wall;
-	if (wall > slot->max_ns)
+	if (wall > slot->max_ns) {
 		slot->max_ns = wall;
+		slot->max_start_ns = start;
+	}
 	return true;
 }
 
@@ -489,7 +492,7 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 	return 0;
 }
 
-/* Tells of a call that none of its slot was slower than. */
+/* Tells of a call that none of its slot was slower than, since user space has asked anew. */
 static __noinline int call_tell_slowest(struct task_record *record, u32 index, struct pt_regs *regs,
 					s64 result)
 {
@@ -516,11 +519,16 @@ static __always_inline int call_book(struct task_record *record, struct call *ca
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
-	is_slowest = sends_slowest && wall > slot->max_ns;
-	if (!slot_count_time(slot, wall, off, runq)) {
+	is_slowest = sends_slowest && wall > slot->told_ns;
+	if (is_slowest)
+		call_set_times(call->index, record->enter_ns + wall, wall, off, runq,
+			       record_stack(record));
+	if (!slot_count_time(slot, record->enter_ns, wall, off, runq)) {
 		wall = off = runq = 0;
 		is_slowest = false;
 	}
+	if (is_slowest)
+		slot->told_ns = wall;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
 		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
@@ -566,9 +574,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		call_take_stack(record, regs);
 	is_shown = call_is_shown(call.abi, call.nr) &&
 		   call_number(index, result, CALL_RETURNED | CALL_TIMED);
-	if (sends_slowest || is_shown)
-		call_set_times(index, now, wall, off, runq, record_stack(record));
 	if (is_shown) {
+		call_set_times(index, now, wall, off, runq, record_stack(record));
 		if (regs)
 			call_show_whole(record, index, result);
 		else

@@ -323,10 +323,11 @@ struct call_slot {
 	__s32 nr;
 	__u16 abi;
 	__u16 share; /* that it and all it has is charged to */
-	__u64 pad;
+	__u64 max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns */
 
 	__u32 lines[HIST_LINES]; /* of its histogram; 0 = none yet */
-	__u32 pad2[6];
+	__u64 told_ns; /* the longest call whose record was sent, since user space has cleared this */
+	__u64 pad[2];
 };
 
 /* A cache line of its own, as a tally. */

@@ -99,7 +99,7 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	return 0;
 }
 
-static void row_fill(struct row *row, const struct call_slot *slot)
+static void row_fill(struct row *row, const struct call_slot *slot, uint32_t tid)
 {
 	row->abi = slot->abi;
 	row->nr = slot->nr;
@@ -116,6 +116,8 @@ static void row_fill(struct row *row, const struct call_slot *slot)
 	if (slot->max_ns || slot->min_inverted_ns) {
 		row->min_ns = ~slot->min_inverted_ns;
 		row->max_ns = slot->max_ns;
+		row->max_start_ns = slot->max_start_ns;
+		row->max_tid = tid;
 	}
 }
 
@@ -180,7 +182,7 @@ static int slot_read_once(const struct collector *c, const struct task_record *r
 	if (!slot)
 		return -ENOMEM;
 	is_whole = slot_copy(slot, copy);
-	row_fill(row, copy);
+	row_fill(row, copy, record->tid);
 	err = row_read_hist(c, copy, row) ?: row_read_tallies(c, copy, row);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (err)

@@ -70,3 +70,28 @@ void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *sna
 	json_put_number(to, "exemplars_lost", counts.lost);
 	json_put_number(to, "exemplars_forgotten", counts.forgotten);
 }
+
+void json_put_slowest(struct json_writer *to, const struct snapshot *snapshot,
+		      const struct row *row)
+{
+	if (!row_timed(row) || !row->max_start_ns)
+		return;
+	json_put_object(to, "slowest");
+	json_put_time(to, "start",
+		      snapshot->end_ns - (int64_t)(snapshot->end_mono_ns - row->max_start_ns));
+	json_put_number(to, "tid", row->max_tid);
+	json_put_end(to);
+}
+
+void json_get_slowest(const struct json_place *at, const struct snapshot *snapshot,
+		      struct row *row)
+{
+	const struct json_place slowest = json_get_object(at, "slowest", JSON_OR_ABSENT);
+	int64_t ago_ns;
+
+	if (!slowest.object)
+		return;
+	ago_ns = snapshot->end_ns - json_get_time(&slowest, "start");
+	row->max_start_ns = snapshot->end_mono_ns - (uint64_t)ago_ns;
+	row->max_tid = (uint32_t)json_get_number(&slowest, "tid", JSON_32_BITS, 0);
+}

@@ -22,3 +22,11 @@ void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 
 /* Writes how many calls are missing from these lists; nothing if no lists are wanted. */
 void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot);
+
+/* When the slowest call of a row began, and in which thread: the member slowest, if that is known. */
+void json_put_slowest(struct json_writer *to, const struct snapshot *snapshot,
+		      const struct row *row);
+
+/* Reads that again, of a row that has max_ns already. */
+void json_get_slowest(const struct json_place *at, const struct snapshot *snapshot,
+		      struct row *row);

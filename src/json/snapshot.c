@@ -174,6 +174,7 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 	json_put_number_if(to, "oldest_in_flight_ns", row->in_flight > 0,
 			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
+	json_put_slowest(to, snapshot, row);
 	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
 	/* Writes whose calls these are; a value that is unknown, or was not asked for, is null. */
 	json_put_number_if(to, "tid", row->tid != 0, row->tid);
@@ -558,6 +559,7 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 	row->runq_ns = times.runq_ns;
 	row->max_ns = times.max_ns;
 	row->min_ns = json_get_number(at, "min_ns", JSON_OR_NULL, UINT64_MAX);
+	json_get_slowest(at, reader->snapshot, row);
 	if (row_timed(row) && row->min_ns > row->max_ns)
 		json_refuse(at, "min_ns is more than max_ns");
 }

@@ -158,12 +158,21 @@ int row_add_stack(struct row *row, const struct stack_count *stack)
 	return 0;
 }
 
+static void row_set_slowest(struct row *row, uint64_t start_ns, uint32_t tid)
+{
+	row->max_start_ns = start_ns;
+	row->max_tid = tid;
+}
+
 int row_merge(struct row *into, const struct row *from)
 {
 	for (size_t i = 0; i < NR_ROW_COUNTERS; i++)
 		*row_counter(into, i) += row_count(from, i);
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
-	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+	if (from->max_ns > into->max_ns) {
+		into->max_ns = from->max_ns;
+		row_set_slowest(into, from->max_start_ns, from->max_tid);
+	}
 	into->oldest_start_ns = min_u64(into->oldest_start_ns, from->oldest_start_ns);
 	if (hist_merge(&into->hist, &from->hist))
 		return -ENOMEM;
@@ -251,6 +260,8 @@ bool row_is_after(const struct row *row, const struct row *earlier)
 
 int row_subtract(struct row *from, const struct row *earlier)
 {
+	const uint64_t whole_max_ns = from->max_ns;
+
 	if (!row_is_after(from, earlier))
 		return -EINVAL;
 	for (size_t i = 0; i < NR_ROW_COUNTERS; i++) {
@@ -261,6 +272,8 @@ int row_subtract(struct row *from, const struct row *earlier)
 	row_subtract_errnos(from, earlier);
 	row_subtract_stacks(from, earlier);
 	row_bound_extremes(from);
+	if (from->max_ns != whole_max_ns || from->max_start_ns == earlier->max_start_ns)
+		row_set_slowest(from, 0, 0);
 	return 0;
 }
 
@@ -274,13 +287,15 @@ void row_settle(struct row *row)
 
 int row_take_out(struct row *from, const struct row *part)
 {
-	uint64_t min_ns = from->min_ns, max_ns = from->max_ns;
+	uint64_t min_ns = from->min_ns, max_ns = from->max_ns, start_ns = from->max_start_ns;
+	uint32_t tid = from->max_tid;
 	int err = row_subtract(from, part);
 
 	if (err)
 		return err;
 	from->min_ns = min_ns;
 	from->max_ns = max_ns;
+	row_set_slowest(from, start_ns, tid);
 	from->in_flight -= part->in_flight;
 	from->in_flight_early -= part->in_flight_early;
 	return 0;

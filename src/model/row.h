@@ -60,7 +60,9 @@ struct row {
 	uint64_t runq_ns;
 	uint64_t min_ns; /* UINT64_MAX when none was timed */
 	uint64_t max_ns;
-	struct hist hist; /* owned */
+	uint64_t max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns; 0: not known */
+	uint32_t max_tid;      /* and its thread */
+	struct hist hist;      /* owned */
 
 	/* Calls running now: in no number above. */
 	uint64_t in_flight;
@@ -146,7 +148,8 @@ void row_settle(struct row *row);
 
 /*
  * Subtracts an earlier reading of the same row. min and max of the difference cannot be known:
- * they become the bounds of its histogram, cut to those of the whole. Returns 0, or -EINVAL when
+ * they become the bounds of its histogram, cut to those of the whole; unless the slowest call of the whole is
+ * another one than before: then it is that of the difference. Returns 0, or -EINVAL when
  * it is no earlier reading, since a counter would have shrunk; from is then as it was.
  */
 int row_subtract(struct row *from, const struct row *earlier);
