@@ -20,6 +20,7 @@ struct exemplars {
 	size_t bytes;                   /* of what is kept, without the hash */
 	struct call_decoder *decoder;   /* owned */
 	const struct exemplar *decoded; /* borrowed */
+	uint64_t until_ns;              /* later ones are not found yet */
 	struct exemplar_counts counts;
 };
 
@@ -251,6 +252,7 @@ int exemplars_new(const struct exemplars_options *options, struct exemplars **re
 	if (!e || call_decoder_new(&decode, &e->decoder) || hash_rebuild(e, FIRST_SIZE))
 		return -ENOMEM;
 	e->options = *options;
+	e->until_ns = UINT64_MAX;
 	if (e->options.most > EXEMPLARS_MAX)
 		e->options.most = EXEMPLARS_MAX;
 	*ret = steal_ptr(&e);
@@ -324,6 +326,7 @@ static size_t find_of_any(const struct exemplars *e, const struct exemplar_kind 
 
 		for (size_t j = 0; j < kind->count && found < e->options.most; j++) {
 			if (kind->of.abi == of->abi && kind->of.nr == of->nr &&
+			    kind->list[j]->record->end_ns <= e->until_ns &&
 			    kind->list[j]->record->wall_ns == wall_ns)
 				ret[found++] = kind->list[j];
 		}
@@ -341,10 +344,40 @@ size_t exemplars_find(const struct exemplars *e, const struct exemplar_kind *of,
 		return find_of_any(e, of, max_ns, ret);
 	kind = kind_place(e->kinds, e->size, of);
 	for (size_t i = 0; i < kind->count; i++) {
-		if (kind->list[i]->record->wall_ns <= max_ns)
+		if (kind->list[i]->record->wall_ns <= max_ns &&
+		    kind->list[i]->record->end_ns <= e->until_ns)
 			ret[found++] = kind->list[i];
 	}
 	return found;
+}
+
+void exemplars_set_until(struct exemplars *e, uint64_t until_ns)
+{
+	e->until_ns = until_ns;
+}
+
+/* Drops those of a kind that ended by then. */
+static void kind_begin_anew(struct exemplars *e, struct kind *kind)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < kind->count; i++) {
+		if (kind->list[i]->record->end_ns > e->until_ns)
+			kind->list[kept++] = kind->list[i];
+		else
+			exemplar_drop(e, kind->list[i]);
+	}
+	e->used -= kind->count && !kept;
+	kind->count = kept;
+}
+
+int exemplars_begin_anew(struct exemplars *e)
+{
+	for (size_t i = 0; i < e->size; i++)
+		kind_begin_anew(e, &e->kinds[i]);
+	e->until_ns = UINT64_MAX;
+	/* What is left is found at its place only in a new hash. */
+	return hash_rebuild(e, e->size);
 }
 
 size_t exemplars_most(const struct exemplars *e)

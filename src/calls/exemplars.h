@@ -53,6 +53,12 @@ struct exemplar_kind {
 size_t exemplars_find(const struct exemplars *exemplars, const struct exemplar_kind *kind,
 		      uint64_t max_ns, const struct exemplar *ret[EXEMPLARS_MAX]);
 
+/* An interval ends (CLOCK_MONOTONIC): until exemplars_begin_anew() later calls are not found. */
+void exemplars_set_until(struct exemplars *exemplars, uint64_t until_ns);
+
+/* Forgets the calls of the interval that has ended, uncounted. 0 or -ENOMEM. */
+int exemplars_begin_anew(struct exemplars *exemplars);
+
 /* How many are wanted of a row. */
 size_t exemplars_most(const struct exemplars *exemplars);
 

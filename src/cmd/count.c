@@ -127,8 +127,12 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	struct snapshot *now __cleanup(snapshot_freep) = NULL;
 	struct snapshot *since __cleanup(snapshot_freep) = NULL;
 	bool interval = o->interval_ns && event != SESSION_ASKED;
-	int err = collector_read(run->session.collector, &now, d);
+	int err;
 
+	/* Before the reading, so that no call of the next interval is compared with those of this one. */
+	if (interval && run->exemplars)
+		collector_begin_slowest(run->session.collector);
+	err = collector_read(run->session.collector, &now, d);
 	/* After the reading, so that no row lacks its own; what ended since then is told by its time. */
 	if (!err)
 		err = take_exemplars(run, d);
@@ -141,8 +145,12 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
 				strerror(-err));
-	now->exemplars = run->exemplars;
+	(since ?: now)->exemplars = run->exemplars;
+	if (run->exemplars)
+		exemplars_set_until(run->exemplars, now->end_mono_ns);
 	err = output_report(&run->output, o, since ?: now, d);
+	if (!err && interval && run->exemplars && exemplars_begin_anew(run->exemplars))
+		err = diag_oom(d);
 	if (err || !interval)
 		return err;
 	run->intervals++;

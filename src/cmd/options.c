@@ -367,8 +367,6 @@ static int count_check(const struct options *o, struct diag *d)
 		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
 		  "sudo passes it on" },
 		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS, too" },
-		{ o->report.exemplars && o->interval_ns,
-		  "--exemplars are of the whole run: leave -i out" },
 		{ o->report.exemplars && o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS),
 		  "--exemplars are of processes and calls: --by goes without threads, CPUs and "
 		  "arguments" },

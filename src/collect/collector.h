@@ -176,6 +176,9 @@ int collector_take_sleepers(const struct collector *collector, uint64_t started_
 int collector_take_early_sleepers(const struct collector *collector, uint64_t started_ns,
 				  call_taker *take, void *context);
 
+/* The slowest calls are told as if none had been before. */
+void collector_begin_slowest(const struct collector *collector);
+
 /* What became of the calls that have ended. 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 

@@ -130,6 +130,20 @@ int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns
 	return err;
 }
 
+void collector_begin_slowest(const struct collector *c)
+{
+	const struct pool *pool = (const struct pool *)&c->skel->data_pools->pools[POOL_SLOTS];
+	const uint32_t mark = pool->mark < pool->limit ? pool->mark : pool->limit;
+
+	/* A call that ends just now may be told, though a slower one was before. */
+	for (uint32_t i = 1; i < mark; i++) {
+		struct call_slot *slot = slot_at(c, i);
+
+		if (slot)
+			__atomic_store_n(&slot->told_ns, 0, __ATOMIC_RELAXED);
+	}
+}
+
 int collector_call_totals(const struct collector *c, struct call_totals *ret)
 {
 	*ret = (struct call_totals){ 0 };

@@ -5,6 +5,7 @@ import datetime
 import json
 import re
 import subprocess
+import sys
 import time
 
 import pytest
@@ -114,7 +115,36 @@ def test_stacks_are_those_of_the_call():
         assert frame["symbol"] is None or frame["symbol"] in text
 
 
-@pytest.mark.parametrize("more", (["-i", "1"], ["--csv"], ["--by", "tid"], ["--errors"]))
+def test_each_interval_has_its_own():
+    """After the first sleep none is as long: without an interval of its own no other would be told."""
+    script = "import time; time.sleep(0.45); [time.sleep(0.03) for _ in range(30)]"
+    report, _ = count("--json", "--exemplars", "2", "-i", "0.3", "-t", "clock_nanosleep",
+                      command=(sys.executable, "-c", script))
+    reports = [json.loads(line) for line in report.splitlines()]
+    rows = [(data, row) for data in reports for row in data["rows"] if row["calls"]]
+    assert sum(row["calls"] for _, row in rows) == 31 and len(rows) >= 3
+    for data, row in rows:
+        times = [call["time"] for call in row["exemplars"]]
+        assert times and all(data["start"] <= time <= data["end"] for time in times)
+        if "slowest" in row:
+            assert row["exemplars"][0]["wall_ns"] == row["max_ns"]
+            assert row["slowest"]["tid"] == row["exemplars"][0]["tid"]
+    assert rows[-1][1]["exemplars"][0]["wall_ns"] < 450_000_000
+
+
+@pytest.mark.parametrize("options", ([], ["--by", "tid"], ["-i", "0.1"]))
+def test_json_says_when_and_where_the_slowest_call_was(options):
+    report, printed = count("--json", "-t", "=nanosleep", *options)
+    tid = int(printed.split()[0])
+    (found,) = [(data, row) for data in map(json.loads, report.splitlines())
+                for row in data["rows"] if (row["max_ns"] or 0) >= LONG_NS]  # fmt: skip
+    data, row = found
+    assert row["slowest"]["tid"] == tid and row["slowest"]["start"] < data["end"]
+    if "-i" not in options:
+        assert data["start"] <= row["slowest"]["start"]
+
+
+@pytest.mark.parametrize("more", (["--csv"], ["--by", "tid"], ["--errors"]))
 def test_what_has_no_meaning_is_refused(more):
     result = subprocess.run([BPFTRUSS, "-c", "-a", "--exemplars", "1", *more], timeout=DEADLINE_S,
                             capture_output=True, text=True, check=False)
