@@ -41,6 +41,7 @@ static int read_inode(void *context, __attribute__((unused)) uint32_t pid,
 }
 
 struct kept {
+	uint64_t later_ns; /* that calls end later by */
 	struct proc proc;
 	struct descriptor_source source;
 	struct exemplars *exemplars;
@@ -78,6 +79,7 @@ static void add(struct kept *kept, uint32_t pid, const char *call, uint64_t wall
 	record->inode = inode;
 	record->flags |= CALL_SLOWEST;
 	record->wall_ns = wall_ns;
+	record->end_ns += kept->later_ns;
 	exemplars_add(kept->exemplars, record);
 }
 
@@ -115,6 +117,29 @@ KEPT_TEST(test_slowest_are_kept_in_order, 3, EXEMPLARS_BYTES)
 	/* For processes that are added up, it is the call that took exactly as long. */
 	assert_times(given, 0, "read", 98, 0, 98);
 	assert_times(given, 0, "read", 97, 0);
+	assert_int_equal(exemplars_count(given->exemplars).forgotten, 0);
+}
+
+/* What ended after an interval is of the next one. */
+KEPT_TEST(test_intervals_have_their_own, 2, EXEMPLARS_BYTES)
+{
+	const size_t empty = exemplars_bytes(given->exemplars);
+
+	add(given, 1, "read", 50, 0);
+	add(given, 2, "write", 60, 0);
+	given->later_ns = 1000000000;
+	add(given, 1, "read", 40, 0);
+	add(given, 1, "close", 30, 0);
+	exemplars_set_until(given->exemplars, 2500000000);
+	assert_times(given, 1, "read", UINT64_MAX, 0, 50);
+	assert_times(given, 1, "close", UINT64_MAX, 0);
+	assert_int_equal(exemplars_begin_anew(given->exemplars), 0);
+	assert_times(given, 1, "read", UINT64_MAX, 0, 40);
+	assert_times(given, 2, "write", UINT64_MAX, 0);
+	assert_times(given, 1, "close", UINT64_MAX, 0, 30);
+	exemplars_set_until(given->exemplars, UINT64_MAX);
+	assert_int_equal(exemplars_begin_anew(given->exemplars), 0);
+	assert_int_equal(exemplars_bytes(given->exemplars), empty);
 	assert_int_equal(exemplars_count(given->exemplars).forgotten, 0);
 }
 
@@ -271,6 +296,9 @@ static struct snapshot *two_processes(struct kept *kept)
 	builder_take_calls(builder, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 	builder_take_calls(builder, 2, ABI_X86_64, "read", 1, 300, 0, 0);
 	snapshot = snapshot_take(builder);
+	/* A whole report knows when the slowest call began. */
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		snapshot->rows[i]->max_start_ns = 1;
 	add(kept, 1, "read", 90, 77);
 	add(kept, 1, "read", 100, 77);
 	add(kept, 2, "read", 200, 77);

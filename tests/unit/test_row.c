@@ -77,6 +77,39 @@ TEST(test_merge_adds_every_field)
 	assert_has(&b, calls, 2000, nr_errnos, 2);
 }
 
+static void row_init_slowest(struct row *row, uint64_t max_ns, uint64_t start_ns)
+{
+	row_init_for(row, 1, ABI_X86_64, 7);
+	row_add_calls(row, 1, max_ns, 0, 0);
+	row->max_start_ns = start_ns;
+	row->max_tid = (uint32_t)start_ns + 1;
+}
+
+/* A sum has the slowest of all; a difference only that which was not there before. */
+TEST(test_slowest_call_has_its_start)
+{
+	__cleanup(row_done) struct row before, of_other, faster, slower, sum, same;
+
+	row_init_slowest(&before, 5000, 10);
+	row_init_slowest(&of_other, 7000, 20);
+	row_init_slowest(&faster, 3000, 30);
+	row_init_slowest(&slower, 9000, 40);
+	assert_int_equal(row_copy(&sum, &before), 0);
+	assert_int_equal(row_merge(&sum, &faster), 0);
+	assert_has(&sum, max_start_ns, 10, max_tid, 11);
+	assert_int_equal(row_merge(&sum, &of_other), 0);
+	assert_has(&sum, max_start_ns, 20, max_tid, 21);
+	/* What was slowest before is known, whichever of its rows is subtracted first. */
+	assert_int_equal(row_copy(&same, &sum), 0);
+	assert_int_equal(row_subtract(&same, &before), 0);
+	assert_int_equal(row_subtract(&same, &of_other), 0);
+	assert_has(&same, calls, 1, max_start_ns, 0, max_tid, 0);
+	assert_int_equal(row_merge(&sum, &slower), 0);
+	assert_int_equal(row_subtract(&sum, &of_other), 0);
+	assert_int_equal(row_subtract(&sum, &before), 0);
+	assert_has(&sum, calls, 2, max_ns, 9000, max_start_ns, 40, max_tid, 41);
+}
+
 TEST(test_merge_keeps_extremes_either_way)
 {
 	__cleanup(row_done) struct row low, high, none;
