@@ -322,7 +322,7 @@ struct call_slot {
 	__u32 first_tally; /* head of the list of tallies, 0 = none */
 	__s32 nr;
 	__u16 abi;
-	__u16 share; /* that it and all it has is charged to */
+	__u16 share;        /* that it and all it has is charged to */
 	__u64 max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns */
 
 	__u32 lines[HIST_LINES]; /* of its histogram; 0 = none yet */

@@ -46,9 +46,9 @@ static const char *const key_words[] = { "pid",       "tid",  "thread", "comm", 
 					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
 					 "arg4",      "arg5", "path",   "dir",     "file" };
 
-static const char *const argument_words[] = { [DAEMON_KEEPS_NONE] = "none",
-					      [DAEMON_KEEPS_PATHS] = "path",
-					      [DAEMON_KEEPS_FILES] = "file" };
+static const char *const argument_words[] = {
+	[DAEMON_KEEPS_NONE] = "none", [DAEMON_KEEPS_PATHS] = "path", [DAEMON_KEEPS_FILES] = "file"
+};
 
 static const char *const trigger_words[] = { "slower:10ms", "failed", "failed:EIO", "signal" };
 
@@ -99,8 +99,7 @@ const struct option_def option_defs[] = {
 	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
 	  "a line per pid (default), comm, unit, user, container,\n"
 	  "syscall, path, dir, file or tid",
-	  .arg = "KEY",
-	  WORDS(rate_by_names) },
+	  .arg = "KEY", WORDS(rate_by_names) },
 	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, container, threads, calls (default),\n"
 	  "errors, cpu, usr, sys, runq, lock, sleep, max, oldest;\n"

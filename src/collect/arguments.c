@@ -207,8 +207,9 @@ static int texts_add(struct argument_texts *texts, const struct argument_texts *
 {
 	const struct argument_text *known = argument_texts_find_item(before, key);
 	const bool is_final = known && name_is_final(entry, known);
-	char *text __cleanup(freep) =
-		is_final ? strdup(known->text) : is_file ? file_text(entry) : path_text(entry);
+	char *text __cleanup(freep) = is_final  ? strdup(known->text)
+				      : is_file ? file_text(entry)
+						: path_text(entry);
 	int err = text ? argument_texts_add(texts, key, text) : -ENOMEM;
 
 	if (!err && known)

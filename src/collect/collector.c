@@ -270,7 +270,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
 	if (c->arguments)
-		c->max_stay_bytes += bpf_map__max_entries(c->skel->maps.arguments) * STAY_BYTES_A_PATH;
+		c->max_stay_bytes +=
+			bpf_map__max_entries(c->skel->maps.arguments) * STAY_BYTES_A_PATH;
 	if (idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
 		     c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT))
 		return diag_oom(d);

@@ -110,9 +110,8 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
 	for (int i = 0; i < NR_TABLE; i++) {
 		uint32_t more_of_slots =
 			i == TABLE_TALLIES ? tallies_more(options, now->elements[TABLE_SLOTS]) : 0;
-		uint64_t twice = (now->elements[i] - more_of_slots) * 4ull /
-					 kinds[i].halves_per_thread +
-				 1;
+		uint64_t twice =
+			(now->elements[i] - more_of_slots) * 4ull / kinds[i].halves_per_thread + 1;
 
 		if (needs->shared)
 			twice /= 2;

@@ -226,10 +226,9 @@ static void losses_tell(struct counts *c)
 		bool losing = grown.count[i] > 0;
 
 		if (losing && !c->losing[i])
-			log_line(LOG_WARNING,
-				 "%s: the interval that ended %s: %" PRIu64 " %s (%s)", text->name,
-				 loss_is_of_splits(i) ? "has" : "is not exact", grown.count[i],
-				 text->what, text->why);
+			log_line(LOG_WARNING, "%s: the interval that ended %s: %" PRIu64 " %s (%s)",
+				 text->name, loss_is_of_splits(i) ? "has" : "is not exact",
+				 grown.count[i], text->what, text->why);
 		else if (!losing && c->losing[i])
 			log_line(LOG_NOTICE, "%s: no more in the interval that ended", text->name);
 		c->losing[i] = losing;

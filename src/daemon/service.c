@@ -125,9 +125,10 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 	if (err)
 		return err;
 	if (split != SPLIT_NONE && !counted.snapshot->arguments)
-		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
-				"only the history goes back so far, and it keeps no paths or files: "
-				"ask for a shorter span, as in --since 10m");
+		return diag_set(
+			&asked->d, DIAG_FAILED, ENODATA,
+			"only the history goes back so far, and it keeps no paths or files: "
+			"ask for a shorter span, as in --since 10m");
 	if (split == SPLIT_NONE && answer_unsplit(&counted))
 		return diag_oom(&asked->d);
 	return snapshot_select(counted.snapshot, calls, ret) ? diag_oom(&asked->d) : 0;

@@ -83,8 +83,7 @@ void json_put_slowest(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_end(to);
 }
 
-void json_get_slowest(const struct json_place *at, const struct snapshot *snapshot,
-		      struct row *row)
+void json_get_slowest(const struct json_place *at, const struct snapshot *snapshot, struct row *row)
 {
 	const struct json_place slowest = json_get_object(at, "slowest", JSON_OR_ABSENT);
 	int64_t ago_ns;

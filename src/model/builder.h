@@ -84,7 +84,8 @@ struct fold_options {
 	const void *closure;
 	size_t max_bytes; /* of the rows of all groups; no user's take more than half of it */
 	uint64_t *serial; /* of the next new group, FOLDED_FIRST or more; counted on */
-	uint64_t *unsplit; /* counts calls that lost what their rows were split by; NULL: they are not */
+	uint64_t *
+		unsplit; /* counts calls that lost what their rows were split by; NULL: they are not */
 };
 
 /*

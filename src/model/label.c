@@ -57,10 +57,12 @@ void argument_label(const char *text, size_t length, char buf[ARGUMENT_LABEL_MAX
 
 const char *argument_unknown(enum call_split split, enum argument_key why)
 {
-	static const char *const paths[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other paths]",
-							    [ARGUMENT_UNKNOWN] = "[unreadable]" };
-	static const char *const files[NR_ARGUMENT_KEY] = { [ARGUMENT_OTHERS] = "[other files]",
-							    [ARGUMENT_UNKNOWN] = "[not open]" };
+	static const char *const paths[NR_ARGUMENT_KEY] = {
+		[ARGUMENT_OTHERS] = "[other paths]", [ARGUMENT_UNKNOWN] = "[unreadable]"
+	};
+	static const char *const files[NR_ARGUMENT_KEY] = {
+		[ARGUMENT_OTHERS] = "[other files]", [ARGUMENT_UNKNOWN] = "[not open]"
+	};
 
 	return (split == SPLIT_FILE ? files : paths)[why] ?: "";
 }

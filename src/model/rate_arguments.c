@@ -41,8 +41,8 @@ bool rate_has_argument(const struct rate *rate)
 
 int rate_compare_arguments(const struct rate *a, const struct rate *b)
 {
-	size_t shared = a->argument_length < b->argument_length ? a->argument_length
-								: b->argument_length;
+	size_t shared =
+		a->argument_length < b->argument_length ? a->argument_length : b->argument_length;
 	int order = (a->argument != NULL) - (b->argument != NULL);
 
 	if (!order && a->argument)

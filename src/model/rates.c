@@ -30,9 +30,15 @@ const char *const rate_key_names[NR_RATE_KEY] = {
 };
 
 const char *const rate_by_names[NR_RATE_BY] = {
-	[RATE_BY_PID] = "pid",   [RATE_BY_COMM] = "comm",           [RATE_BY_UNIT] = "unit",
-	[RATE_BY_USER] = "user", [RATE_BY_CONTAINER] = "container", [RATE_BY_SYSCALL] = "syscall",
-	[RATE_BY_PATH] = "path", [RATE_BY_DIR] = "dir",             [RATE_BY_FILE] = "file",
+	[RATE_BY_PID] = "pid",
+	[RATE_BY_COMM] = "comm",
+	[RATE_BY_UNIT] = "unit",
+	[RATE_BY_USER] = "user",
+	[RATE_BY_CONTAINER] = "container",
+	[RATE_BY_SYSCALL] = "syscall",
+	[RATE_BY_PATH] = "path",
+	[RATE_BY_DIR] = "dir",
+	[RATE_BY_FILE] = "file",
 	[RATE_BY_TID] = "tid",
 };
 

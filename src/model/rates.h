@@ -100,10 +100,12 @@ struct rate {
 	const struct thread *thread;  /* of a thread that lives */
 	const char *unit, *container; /* not NUL-terminated */
 	size_t unit_length, container_length;
-	const char *user;      /* NULL: unknown */
-	const char *argument;  /* path, directory or file; not NUL-terminated; NULL: none, or not known */
+	const char *user; /* NULL: unknown */
+	const char *
+		argument; /* path, directory or file; not NUL-terminated; NULL: none, or not known */
 	size_t argument_length;
-	enum argument_key argument_key; /* why it is not known; ARGUMENT_ABSENT: this is no such line */
+	enum argument_key
+		argument_key;  /* why it is not known; ARGUMENT_ABSENT: this is no such line */
 	uint64_t nr_processes; /* with folded ones; 0: nobody */
 	uint64_t threads;      /* alive at the end; 0: ended */
 
@@ -201,7 +203,8 @@ bool rate_has_argument(const struct rate *rate);
 int rate_compare_arguments(const struct rate *a, const struct rate *b);
 
 /* Whether a row is one of the calls of such a line. */
-bool rate_has_argument_of(const struct rates *rates, const struct rate *rate, const struct row *row);
+bool rate_has_argument_of(const struct rates *rates, const struct rate *rate,
+			  const struct row *row);
 
 /* Lines of all that have a path or file. *ret is to be freed. 0 or -ENOMEM. */
 int rates_arguments(const struct rates *rates, enum rate_by by, struct rate **ret,

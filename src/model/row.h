@@ -60,9 +60,10 @@ struct row {
 	uint64_t runq_ns;
 	uint64_t min_ns; /* UINT64_MAX when none was timed */
 	uint64_t max_ns;
-	uint64_t max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns; 0: not known */
-	uint32_t max_tid;      /* and its thread */
-	struct hist hist;      /* owned */
+	uint64_t
+		max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns; 0: not known */
+	uint32_t max_tid;     /* and its thread */
+	struct hist hist;     /* owned */
 
 	/* Calls running now: in no number above. */
 	uint64_t in_flight;

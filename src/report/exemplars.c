@@ -67,8 +67,8 @@ static void put_group(struct line *line, const struct snapshot *snapshot, const 
 	const struct exemplar *list[EXEMPLARS_MAX];
 	size_t count = exemplars_choose(snapshot->exemplars, group->slowest, GROUP_SLOWEST, list);
 	/* In an interval the maximum may be a bound. */
-	bool is_known = count && (list[0]->record->wall_ns == group->sum.max_ns ||
-				  !group->sum.max_start_ns);
+	bool is_known = count &&
+			(list[0]->record->wall_ns == group->sum.max_ns || !group->sum.max_start_ns);
 	char age[AGE_MAX];
 
 	if (!is_known) {

@@ -7,8 +7,9 @@
 const char *pane_name(const struct top *top, enum top_pane pane)
 {
 	static const char *const names[NR_TOP_PANE] = {
-		[PANE_CALLS] = "calls",     [PANE_ERRORS] = "errors", [PANE_DURATIONS] = "durations",
-		[PANE_ARGUMENTS] = "paths", [PANE_STACKS] = "stacks", [PANE_NONE] = "",
+		[PANE_CALLS] = "calls",         [PANE_ERRORS] = "errors",
+		[PANE_DURATIONS] = "durations", [PANE_ARGUMENTS] = "paths",
+		[PANE_STACKS] = "stacks",       [PANE_NONE] = "",
 	};
 
 	return pane == PANE_ARGUMENTS && top->split == SPLIT_FILE ? "files" : names[pane];
@@ -167,7 +168,8 @@ static int write_arguments(const struct top *top, const struct row_test *test, s
 	for (size_t i = 0; i < groups.nr_groups && pane->count < most; i++)
 		write_argument(top, &groups.groups[i], pane);
 	if (pane->count == 1)
-		pane_add(pane, are_files ? "no call with a file ended" : "no call with a path ended");
+		pane_add(pane,
+			 are_files ? "no call with a file ended" : "no call with a path ended");
 	return 0;
 }
 

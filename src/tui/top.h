@@ -78,9 +78,9 @@ struct top {
 	bool paused;
 	size_t limit; /* lines at most; 0: all */
 	bool help;
-	bool tree;       /* processes stand below their parents */
-	bool one_cpu;    /* one head line for all CPUs */
-	bool has_stacks; /* stacks are taken */
+	bool tree;             /* processes stand below their parents */
+	bool one_cpu;          /* one head line for all CPUs */
+	bool has_stacks;       /* stacks are taken */
 	enum call_split split; /* what readings are split by: paths, files or nothing */
 	enum top_pane pane;
 
@@ -220,9 +220,9 @@ struct top_column {
 	unsigned int tables; /* bits of enum rate_by in which it makes sense, and that of calls */
 	void (*write)(const struct top *top, const struct top_column *column,
 		      const struct rate *line, char text[RATE_TEXT_MAX]);
-	size_t offset; /* of its number in a line */
+	size_t offset;  /* of its number in a line */
 	bool keeps_end; /* of a text that is too wide its end is shown */
-	int most;      /* so wide it may get where there is room; 0: it does not grow */
+	int most;       /* so wide it may get where there is room; 0: it does not grow */
 	enum cell_style
 		style; /* of a number that is not 0; STYLE_STRONG: of a bar, letter by letter */
 };

@@ -77,7 +77,7 @@ CELL_WRITER(write_cpu)
 /* A share of the time of the threads; those that were not read have none. */
 CELL_WRITER(write_share)
 {
-	const struct rate *whole = top->opened                  ? &top->line
+	const struct rate *whole = top->opened ? &top->line
 				   : top->by == RATE_BY_SYSCALL || rate_has_argument(line)
 					   ? &top->rates->total
 					   : line;
