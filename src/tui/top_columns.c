@@ -298,7 +298,7 @@ void text_fit_end(char *text, size_t width)
 	if (length <= width || width < 3)
 		return;
 	memmove(text + 2, text + length - (width - 2), width - 1);
-	memcpy(text, "..", 2);
+	text[0] = text[1] = '.';
 }
 
 /* The path, directory or file of a line of such. */
