@@ -17,7 +17,7 @@ static const struct {
 	{ "g G", "group: pid, comm, unit ..." },
 	{ "H", "threads" },
 	{ "t", "tree of processes" },
-	{ "Tab", "calls, errors, times, paths" },
+	{ "Tab", "calls, errors, paths ..." },
 	{ "p, blank", "pause" },
 	{ "I R", "reverse the order" },
 	{ "P N", "sort by %CPU, by PID" },

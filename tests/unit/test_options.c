@@ -324,7 +324,6 @@ TEST(test_refused)
 		{ &count_face, "-c -a --format strace --columns calls", "--columns is for" },
 		{ &count_face, "-c -a --errors --hist", "--errors has all calls in one" },
 		{ &count_face, "-c -a --exemplars 6", "is not a number from 1 to 5" },
-		{ &count_face, "-c -a --exemplars 1 -i 1", "--exemplars are of the whole run" },
 		{ &count_face, "-c -a --exemplars 1 --by arg0", "--exemplars are of processes" },
 		{ &count_face, "-c -a --exemplars 1 --csv", "--exemplars is for the wide table" },
 		{ &count_face, "-c -a --exemplars 1 --errors", "one of --errors and --exemplars" },
