@@ -237,11 +237,6 @@ def test_rows_are_split_by_one_thing(keys):
     assert refused.returncode == 2 and "rows are split by one" in refused.stderr
 
 
-def test_what_the_daemon_keeps_has_no_paths():
-    refused = run("snapshot", "--by", "path")
-    assert refused.returncode == 2 and "the daemon does not keep threads" in refused.stderr
-
-
 def test_calls_of_the_native_abi_only_are_asked_for(live):
     rows, _ = known(live, "abi,path")
     assert {row["abi"] for row in rows} == {NATIVE}
