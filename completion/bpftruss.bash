@@ -142,6 +142,11 @@ _bpftruss_name()
 			2>/dev/null | cut -d' ' -f1)" -- "$2")
 		;;
 	-g | --cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${2:-/sys/fs/cgroup/}") ;;
+	--container)
+		mapfile -t COMPREPLY < <(compgen -W "$(find /sys/fs/cgroup -type d \
+			! -name '*conmon*' 2>/dev/null |
+			sed -nE 's/.*[-/:]([0-9a-f]{12})[0-9a-f]{52}(\.scope)?$/\1/p')" -- "$2")
+		;;
 	-U | --user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
 	--group) mapfile -t COMPREPLY < <(compgen -g -- "$2") ;;
 	esac

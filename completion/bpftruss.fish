@@ -60,6 +60,8 @@ function __bpftruss_name
             set -l word (commandline -ct | string replace -r -- '^--[^=]*=' '')
             test -n "$word"; or set word /sys/fs/cgroup/
             __fish_complete_directories $word
+        case container
+            find /sys/fs/cgroup -type d ! -name '*conmon*' 2>/dev/null | string replace -fr '.*[-/:]([0-9a-f]{12})[0-9a-f]{52}(\.scope)?$' '$1'
         case user
             __fish_complete_users
         case group

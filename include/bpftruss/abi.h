@@ -476,9 +476,10 @@ struct cgroup_event {
 enum selector_kind {
 	SELECT_ALL = 0,
 	SELECT_COMM = 1,
-	SELECT_CGROUP = 2, /* in it or below it */
-	SELECT_UNIT = 3,   /* in or below a cgroup of this name */
-	SELECT_USER = 4,   /* effective user */
+	SELECT_CGROUP = 2,    /* in it or below it */
+	SELECT_UNIT = 3,      /* in or below a cgroup of this name */
+	SELECT_USER = 4,      /* effective user */
+	SELECT_CONTAINER = 5, /* only in user space, which makes a unit or a cgroup of it */
 };
 
 #define MAX_SELECTORS      32

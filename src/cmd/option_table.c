@@ -41,10 +41,10 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",       "tid",  "thread", "comm",    "unit",
-					 "container", "user", "cgroup", "syscall", "abi",
-					 "cpu",       "arg0", "arg1",   "arg2",    "arg3",
-					 "arg4",      "arg5", "path",   "dir",     "file" };
+static const char *const key_words[] = { "pid",  "tid",  "thread", "comm",    "unit", "container",
+					 "pod",  "user", "cgroup", "syscall", "abi",  "cpu",
+					 "arg0", "arg1", "arg2",   "arg3",    "arg4", "arg5",
+					 "path", "dir",  "file" };
 
 static const char *const argument_words[] = {
 	[DAEMON_KEEPS_NONE] = "none", [DAEMON_KEEPS_PATHS] = "path", [DAEMON_KEEPS_FILES] = "file"
@@ -98,10 +98,10 @@ const struct option_def option_defs[] = {
 	  FRAME_RANGE },
 	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
 	  "a line per pid (default), comm, unit, user, container,\n"
-	  "syscall, path, dir, file or tid",
+	  "pod, syscall, path, dir, file or tid",
 	  .arg = "KEY", WORDS(rate_by_names) },
 	{ "sort", 'S', OPTION_RATE_SORT, VERB_TOP, TO(rate_sort),
-	  "pid, comm, user, unit, container, threads, calls (default),\n"
+	  "pid, comm, user, unit, container, pod, threads,\ncalls (default), "
 	  "errors, cpu, usr, sys, runq, lock, sleep, max, oldest;\n"
 	  "-COLUMN: largest first, +: smallest",
 	  .arg = "COLUMN", WORDS(rate_key_names) },
@@ -142,6 +142,9 @@ const struct option_def option_defs[] = {
 	  .value = SELECT_CGROUP },
 	{ "user", 'U', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a user",
 	  "targets", .arg = "USER", .value = SELECT_USER },
+	{ "container", 0, OPTION_SELECTOR, WITH_TARGET, TO(targets),
+	  "the processes in a container: its name, or how its id begins", "targets", .arg = "ID",
+	  .value = SELECT_CONTAINER },
 	{ "all", 'a', OPTION_FLAG, WITH_TARGET, TO(targets.all), "all processes", "targets" },
 	{ "wait", 0, OPTION_FLAG, FACE | VERB_TOP | VERB_TOP_REPORT, TO(collector.wait),
 	  "with -n, -u, -U: wait for matching processes" },
@@ -241,7 +244,7 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, SHAPING, TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,user,cgroup,\n"
+	  "rows by pid,tid,thread,comm,unit,container,pod,user,cgroup,\n"
 	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),

@@ -18,7 +18,8 @@ void ask_add_targets(struct ipc_url *url, const struct options *o)
 	static const char *const names[] = { [SELECT_COMM] = "name",
 					     [SELECT_CGROUP] = "cgroup",
 					     [SELECT_UNIT] = "unit",
-					     [SELECT_USER] = "user" };
+					     [SELECT_USER] = "user",
+					     [SELECT_CONTAINER] = "container" };
 	const struct targets *targets = &o->targets;
 
 	/* No restriction. */

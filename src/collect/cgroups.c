@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 
 #include "base/text.h"
+#include "model/container.h"
 
 /* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
 static int cgroup_mount(char *buf, size_t size)
@@ -201,6 +202,49 @@ bool cgroup_name_exists(const char *name, char near[NEAREST_WORD_MAX])
 	exists = cgroup_walk(visit_wanted, &search) == 1;
 	memcpy(near, search.best, NEAREST_WORD_MAX);
 	return exists;
+}
+
+/* A search for a container. */
+struct container_search {
+	const char *text;
+	bool by_name;
+	char *name;
+	uint64_t id;
+	char found[CONTAINER_NAME_MAX]; /* the component; empty: none so far */
+};
+
+static int visit_container(void *closure, uint64_t id, const char *path)
+{
+	struct container_search *search = closure;
+	const char *last = strrchr(path, '/') + 1, *component;
+
+	/* What is below it is in it. */
+	if (!container_is_meant(path, search->text, search->by_name, &component) ||
+	    component != last)
+		return 0;
+	if (*search->found && (strcmp(search->found, component) != 0 || !*search->name))
+		return -ENOTUNIQ;
+	snprintf(search->found, sizeof(search->found), "%s", component);
+	search->id = id;
+	/* In lxc/NAME the name may be that of anything. */
+	if (strlen(component) < SELECTOR_NAME_SIZE &&
+	    (!search->by_name || strcmp(component, search->text) != 0))
+		strcpy(search->name, component);
+	return 0;
+}
+
+int cgroup_find_container(const char *text, bool by_name, char name[SELECTOR_NAME_SIZE],
+			  uint64_t *ret)
+{
+	struct container_search search = { .text = text, .by_name = by_name, .name = name };
+	int err;
+
+	memset(name, 0, SELECTOR_NAME_SIZE);
+	err = cgroup_walk(visit_container, &search);
+	if (err)
+		return err;
+	*ret = search.id;
+	return *search.found ? 0 : -ENOENT;
 }
 
 /* --- names ------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/nearest.h"
+#include "bpftruss/abi.h"
 #include "model/snapshot.h"
 
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */
@@ -17,6 +18,13 @@ int cgroup_find_path(const char *path, uint64_t *ret);
  * empty.
  */
 bool cgroup_name_exists(const char *name, char near[NEAREST_WORD_MAX]);
+
+/*
+ * The cgroup of the container that a text means, as container_is_meant() tells: its id, and its name, which is
+ * empty when it does not fit or says nothing by itself. -ENOENT: none; -ENOTUNIQ: there are several.
+ */
+int cgroup_find_container(const char *text, bool by_name, char name[SELECTOR_NAME_SIZE],
+			  uint64_t *ret);
 
 /* The least memory.max of the cgroup of this process and those above it; UINT64_MAX: none has any. */
 uint64_t cgroup_memory_limit(void);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
+#include "model/container.h"
 #include "model/match.h"
 
 /* --- selectors ---------------------------------------------------------------------------------- */
@@ -32,21 +33,59 @@ static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
 	return 0;
 }
 
+/* In or below a cgroup of its name, so that it is found again when it is started anew. */
+static int resolve_container(const char *option, const char *text, bool by_name, struct selector *s,
+			     struct diag *d)
+{
+	char name[SELECTOR_NAME_SIZE];
+	uint64_t id;
+	int err = cgroup_find_container(text, by_name, name, &id);
+
+	if (err == -ENOENT)
+		return err;
+	if (err == -ENOTUNIQ)
+		return diag_set(d, DIAG_FAILED, ENOTUNIQ,
+				"%s: \"%.100s\" means several containers: give more of the id",
+				option, text);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "%s: cannot look for containers: %s", option,
+				strerror(-err));
+	s->kind = *name ? SELECT_UNIT : SELECT_CGROUP;
+	s->cgroup_id = id;
+	memcpy(s->name, name, sizeof(name));
+	return 0;
+}
+
+static int resolve_named_container(const char *text, struct selector *s, struct diag *d)
+{
+	int err = resolve_container("--container", text, true, s, d);
+
+	if (err != -ENOENT)
+		return err;
+	return diag_set(d, DIAG_FAILED, ENOENT,
+			"--container: no container has the name \"%.100s\" or an id that begins so "
+			"(%d digits at least); bpftruss top --by container lists those that run",
+			text, CONTAINER_PREFIX_MIN);
+}
+
 static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	char name[SELECTOR_NAME_SIZE] = "", near[NEAREST_WORD_MAX];
+	int err;
 
 	if (unit_complete_name(text, name, sizeof(name)))
 		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
 				text);
-	if (!wait && !cgroup_name_exists(name, near))
-		return diag_set(
-			d, DIAG_FAILED, ENOENT,
+	memcpy(s->name, name, sizeof(name));
+	if (wait || cgroup_name_exists(name, near))
+		return 0;
+	err = resolve_container("-u", text, false, s, d);
+	if (err != -ENOENT)
+		return err;
+	return diag_set(d, DIAG_FAILED, ENOENT,
 			*near ? "-u: no unit %s is running; did you mean \"%s\"?"
 			      : "-u: no unit %s is running (systemctl lists those that are)",
 			name, near);
-	memcpy(s->name, name, sizeof(name));
-	return 0;
 }
 
 static int resolve_user(const char *text, struct selector *s, struct diag *d)
@@ -75,6 +114,8 @@ int selector_resolve(const struct target_selector *chosen, bool wait, struct sel
 		return resolve_cgroup(chosen->text, ret, d);
 	if (chosen->kind == SELECT_UNIT)
 		return resolve_unit(chosen->text, wait, ret, d);
+	if (chosen->kind == SELECT_CONTAINER)
+		return resolve_named_container(chosen->text, ret, d);
 	return chosen->kind == SELECT_USER ? resolve_user(chosen->text, ret, d) : 0;
 }
 

@@ -168,11 +168,11 @@ static void on_pulse(struct daemon *daemon)
 /* Names the targets: all processes, or what was chosen, as far as it fits. */
 static void describe_targets(const struct daemon_config *config, char *buf, size_t size)
 {
-	static const char *const kinds[] = { [SELECT_ALL] = "all processes",
-					     [SELECT_COMM] = "name ",
-					     [SELECT_CGROUP] = "cgroup ",
-					     [SELECT_UNIT] = "unit ",
-					     [SELECT_USER] = "user " };
+	static const char *const kinds[] = {
+		[SELECT_ALL] = "all processes", [SELECT_COMM] = "name ",
+		[SELECT_CGROUP] = "cgroup ",    [SELECT_UNIT] = "unit ",
+		[SELECT_USER] = "user ",        [SELECT_CONTAINER] = "container "
+	};
 	size_t used = 0;
 
 	buf[0] = 0;

@@ -31,7 +31,8 @@ int question_targets(const struct question *q, struct asked_targets *ret)
 	} kinds[] = { { "name", SELECT_COMM },
 		      { "unit", SELECT_UNIT },
 		      { "cgroup", SELECT_CGROUP },
-		      { "user", SELECT_USER } };
+		      { "user", SELECT_USER },
+		      { "container", SELECT_CONTAINER } };
 	struct process_filter *filter = &ret->filter;
 
 	*filter = (struct process_filter){ .pids = ret->pids, .selectors = ret->selectors };

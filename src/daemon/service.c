@@ -325,7 +325,7 @@ enum route_right {
 	RIGHT_CALLS, /* to see single calls */
 };
 
-#define KINDS    "name unit cgroup user"
+#define KINDS    "name unit cgroup user container"
 #define TARGETS  "pid " KINDS
 #define SNAPSHOT TARGETS " since mark boot_id from to trace"
 

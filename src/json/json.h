@@ -84,6 +84,13 @@ void json_put_data(struct json_writer *to, const char *key, const void *data, si
 /* The same up to a NUL; NULL is written as null. */
 void json_put_text(struct json_writer *to, const char *key, const char *text);
 
+/*
+ * Writes the container with its runtime, and the pod with its quality of service; "-" when in none, null when
+ * that is not known, as with NULL.
+ */
+void json_put_container(struct json_writer *to, const struct container *container);
+void json_put_pod(struct json_writer *to, const struct container *container);
+
 /* CLOCK_REALTIME in ns as RFC 3339. */
 void json_put_time(struct json_writer *to, const char *key, int64_t real_ns);
 

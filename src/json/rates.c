@@ -53,6 +53,7 @@ static void put_line(struct json_writer *to, const struct rates *rates, const st
 	const bool is_group = rates->by != RATE_BY_PID && rates->by != RATE_BY_TID;
 	const bool has_unit = process && (!is_group || rates->by == RATE_BY_UNIT);
 	const bool has_container = process && (!is_group || rates->by == RATE_BY_CONTAINER);
+	const bool has_pod = process && (!is_group || rates->by == RATE_BY_POD);
 	char name[SYSCALL_NAME_MAX];
 
 	json_put_object(to, NULL);
@@ -80,7 +81,8 @@ static void put_line(struct json_writer *to, const struct rates *rates, const st
 	else
 		json_put_null(to, "comm");
 	put_name(to, "unit", has_unit ? line->unit : NULL, line->unit_length);
-	put_name(to, "container", has_container ? line->container : NULL, line->container_length);
+	json_put_container(to, has_container ? &line->container : NULL);
+	json_put_pod(to, has_pod ? &line->container : NULL);
 	json_put_text(to, "user", line->user);
 	put_numbers(to, rates, line);
 	json_put_end(to);

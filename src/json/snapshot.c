@@ -88,6 +88,27 @@ static void put_unit(struct json_writer *to, const char *cgroup)
 	json_put_bytes(to, "unit", unit, length);
 }
 
+void json_put_container(struct json_writer *to, const struct container *container)
+{
+	char name[CONTAINER_NAME_MAX] = "";
+
+	if (container)
+		container_write(container, true, name);
+	json_put_text(to, "container", container ? name : NULL);
+	json_put_text(to, "runtime",
+		      container ? container_runtime_names[container->runtime] : NULL);
+}
+
+void json_put_pod(struct json_writer *to, const struct container *container)
+{
+	char name[CONTAINER_NAME_MAX] = "";
+
+	if (container)
+		container_write_pod(container, true, name);
+	json_put_text(to, "pod", container ? name : NULL);
+	json_put_text(to, "qos", container ? pod_qos_names[container->qos] : NULL);
+}
+
 static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 		     const struct process *process)
 {
@@ -199,6 +220,7 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 			const struct process *process)
 {
 	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+	struct container container;
 
 	json_put_object(to, NULL);
 	json_put_number_if(to, "pid", process->pid != 0, process->pid);
@@ -208,6 +230,9 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_text(to, "cgroup", cgroup);
 	json_put_number(to, "cgroup_id", process->cgroup_id);
 	put_unit(to, cgroup);
+	container_find(cgroup ?: "", &container);
+	json_put_container(to, cgroup ? &container : NULL);
+	json_put_pod(to, cgroup ? &container : NULL);
 	json_put_number(to, "threads", process->threads);
 	json_put_number(to, "exited", process->nr_folded);
 	json_put_number_if(to, "ended_ns", process->ended_ns != 0, process->ended_ns);

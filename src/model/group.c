@@ -44,7 +44,12 @@ static int compare_unit(const struct group_member *a, const struct group_member 
 
 static int compare_container(const struct group_member *a, const struct group_member *b)
 {
-	return unit_compare(a->container, a->container_length, b->container, b->container_length);
+	return container_compare(&a->container, &b->container);
+}
+
+static int compare_pod(const struct group_member *a, const struct group_member *b)
+{
+	return container_compare_pods(&a->container, &b->container);
 }
 
 static int compare_cgroup(const struct group_member *a, const struct group_member *b)
@@ -117,6 +122,7 @@ static const struct {
 	unsigned int key;  /* what is compared */
 	member_compare *compare, *compare_names;
 } key_defs[] = {
+	{ "pod", GROUP_POD, GROUP_POD, compare_pod, compare_pod },
 	{ "container", GROUP_CONTAINER, GROUP_CONTAINER, compare_container, compare_container },
 	{ "unit", GROUP_UNIT, GROUP_UNIT, compare_unit, compare_unit },
 	{ "cgroup", GROUP_CGROUP, GROUP_CGROUP, compare_cgroup, compare_cgroup },
@@ -151,7 +157,7 @@ const char *group_key_for(unsigned int keys)
 static int unknown_key_error(const char *option, const char *key, struct diag *d)
 {
 	struct nearest near = nearest_to(key);
-	char names[160] = "";
+	char names[176] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
@@ -264,7 +270,8 @@ static void members_add(struct group_members *members, const struct snapshot *sn
 				snapshot_argument(snapshot, row, split, &member->argument_key);
 		path = member->cgroup ?: "";
 		member->unit_length = cgroup_unit(path, &member->unit);
-		member->container_length = cgroup_container(path, &member->container);
+		if (members->keys & (GROUP_CONTAINER | GROUP_POD))
+			container_find(path, &member->container);
 		members->count++;
 	}
 }

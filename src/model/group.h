@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "model/container.h"
 #include "model/snapshot.h"
 
 enum group_key {
@@ -22,6 +23,7 @@ enum group_key {
 	GROUP_CGROUP = 1 << 17,
 	GROUP_CONTAINER = 1 << 18,
 	GROUP_THREAD = 1 << 19, /* the name of a thread */
+	GROUP_POD = 1 << 20,
 #define GROUPS_OF_THREADS (GROUP_TID | GROUP_THREAD)
 };
 
@@ -81,8 +83,9 @@ struct group_member {
 	const struct process *process; /* NULL: of nobody */
 	const struct thread *thread;   /* NULL: it has ended, or is not told apart */
 	const char *cgroup;            /* its path; NULL: not known */
-	const char *unit, *container;  /* not NUL-terminated */
-	size_t unit_length, container_length;
+	const char *unit;              /* not NUL-terminated */
+	size_t unit_length;
+	struct container container;
 	const char *user; /* NULL: without a name */
 	const char
 		*argument; /* path or file, if rows are split by it; NULL: argument_key says why */

@@ -129,67 +129,6 @@ size_t cgroup_unit(const char *path, const char **ret)
 	return 1;
 }
 
-#define CONTAINER_ID_DIGITS 64
-#define CONTAINER_ID_SHOWN  12
-
-/* The id in a component such as docker-ID.scope or ID, or NULL. */
-static const char *component_id(const char *component, size_t length)
-{
-	static const char hex[] = "0123456789abcdef", scope[] = ".scope";
-	const char *end = component + length, *id;
-
-	if (length > strlen(scope) && !strncmp(end - strlen(scope), scope, strlen(scope)))
-		end -= strlen(scope);
-	id = end - CONTAINER_ID_DIGITS;
-	if (end < component + CONTAINER_ID_DIGITS || strspn(id, hex) < CONTAINER_ID_DIGITS ||
-	    (id > component && id[-1] != '-'))
-		return NULL;
-	/* A monitor is outside of its container. */
-	return memmem(component, (size_t)(id - component), "conmon-", 7) ? NULL : id;
-}
-
-/* The name in a component such as systemd-nspawn@NAME.service; its length is 0 if there is none. */
-static size_t component_name(const char *component, size_t length, const char **ret)
-{
-	static const struct {
-		const char *before, *after;
-	} forms[] = { { "lxc.payload.", "" },
-		      { "systemd-nspawn@", ".service" },
-		      { "machine-", ".scope" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		size_t before = strlen(forms[i].before), after = strlen(forms[i].after);
-
-		if (length <= before + after || strncmp(component, forms[i].before, before) != 0 ||
-		    strncmp(component + length - after, forms[i].after, after) != 0)
-			continue;
-		*ret = component + before;
-		return length - before - after;
-	}
-	return 0;
-}
-
-size_t cgroup_container(const char *path, const char **ret)
-{
-	bool is_in_lxc = false;
-	size_t length, name;
-
-	for (; (length = next_component(&path)); path += length) {
-		*ret = component_id(path, length);
-		if (*ret)
-			return CONTAINER_ID_SHOWN;
-		name = component_name(path, length, ret);
-		if (name)
-			return name;
-		*ret = path;
-		if (is_in_lxc)
-			return length;
-		is_in_lxc = length == 3 && !strncmp(path, "lxc", 3);
-	}
-	*ret = "-";
-	return 1;
-}
-
 int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	return memcmp(a, b, min_u64(a_length, b_length)) ?: compare_u64(a_length, b_length);

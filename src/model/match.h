@@ -24,12 +24,6 @@ bool glob_matches(const struct selector *selector, const char *name, size_t size
  */
 size_t cgroup_unit(const char *path, const char **ret);
 
-/*
- * The container of a cgroup path: the first 12 digits of its id for Docker, Podman, containerd and CRI-O,
- * its name for LXC and systemd-nspawn; "-" when it is in none. Returns the length as cgroup_unit() does.
- */
-size_t cgroup_container(const char *path, const char **ret);
-
 /* Orders such units, which are not NUL-terminated. */
 int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length);
 

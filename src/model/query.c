@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/builder.h"
+#include "model/container.h"
 #include "model/match.h"
 
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
@@ -112,7 +113,15 @@ static bool has_unit(const char *text, const struct snapshot *snapshot,
 	char unit[SELECTOR_NAME_SIZE];
 
 	return cgroup && !unit_complete_name(text, unit, sizeof(unit)) &&
-	       cgroup_is_in_unit(cgroup, unit);
+	       (cgroup_is_in_unit(cgroup, unit) || container_is_meant(cgroup, text, false, NULL));
+}
+
+static bool has_container(const char *text, const struct snapshot *snapshot,
+			  const struct process *process)
+{
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+
+	return cgroup && container_is_meant(cgroup, text, true, NULL);
 }
 
 /* A name goes before a number, as there are users whose name is one. */
@@ -159,6 +168,7 @@ bool filter_has(const struct filter_globs *globs, const struct snapshot *snapsho
 		[SELECT_CGROUP] = has_cgroup,
 		[SELECT_UNIT] = has_unit,
 		[SELECT_USER] = has_user,
+		[SELECT_CONTAINER] = has_container,
 	};
 	const struct process_filter *filter = globs->filter;
 

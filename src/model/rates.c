@@ -16,6 +16,7 @@ const char *const rate_key_names[NR_RATE_KEY] = {
 	[RATE_USER] = "user",
 	[RATE_UNIT] = "unit",
 	[RATE_CONTAINER] = "container",
+	[RATE_POD] = "pod",
 	[RATE_THREADS] = "threads",
 	[RATE_CALLS] = "calls",
 	[RATE_ERRORS] = "errors",
@@ -35,6 +36,7 @@ const char *const rate_by_names[NR_RATE_BY] = {
 	[RATE_BY_UNIT] = "unit",
 	[RATE_BY_USER] = "user",
 	[RATE_BY_CONTAINER] = "container",
+	[RATE_BY_POD] = "pod",
 	[RATE_BY_SYSCALL] = "syscall",
 	[RATE_BY_PATH] = "path",
 	[RATE_BY_DIR] = "dir",
@@ -229,14 +231,12 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 		.threads = process->threads,
 	};
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
-	rate->container_length = cgroup_container(path ?: "", &rate->container);
+	container_find(path ?: "", &rate->container);
 }
 
 static struct rate rate_of_nobody(void)
 {
-	return (struct rate){
-		.unit = "-", .unit_length = 1, .container = "-", .container_length = 1
-	};
+	return (struct rate){ .unit = "-", .unit_length = 1 };
 }
 
 /* Makes one line per process, in their order; rows have the same. Rows of nobody come first. */
@@ -384,7 +384,12 @@ static int compare_unit(const struct rate *a, const struct rate *b)
 
 static int compare_container(const struct rate *a, const struct rate *b)
 {
-	return unit_compare(a->container, a->container_length, b->container, b->container_length);
+	return container_compare(&a->container, &b->container);
+}
+
+static int compare_pod(const struct rate *a, const struct rate *b)
+{
+	return container_compare_pods(&a->container, &b->container);
 }
 
 static int compare_user(const struct rate *a, const struct rate *b)
@@ -400,6 +405,7 @@ static int (*const compare_by[NR_RATE_BY])(const struct rate *a, const struct ra
 	[RATE_BY_UNIT] = compare_unit,
 	[RATE_BY_USER] = compare_user,
 	[RATE_BY_CONTAINER] = compare_container,
+	[RATE_BY_POD] = compare_pod,
 };
 
 /* Whether its lines add up processes. */
@@ -523,7 +529,7 @@ static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 bool rate_key_is_name(enum rate_key key)
 {
 	return key == RATE_PID || key == RATE_COMM || key == RATE_UNIT || key == RATE_USER ||
-	       key == RATE_CONTAINER;
+	       key == RATE_CONTAINER || key == RATE_POD;
 }
 
 int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
@@ -538,6 +544,8 @@ int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 		order = compare_unit(a, b);
 	else if (key == RATE_CONTAINER)
 		order = compare_container(a, b);
+	else if (key == RATE_POD)
+		order = compare_pod(a, b);
 	else if (key == RATE_USER)
 		order = strcmp(a->user ?: "", b->user ?: "");
 	else
@@ -582,8 +590,9 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 	else if (rates->by == RATE_BY_UNIT)
 		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->unit_length, rate->unit);
 	else if (rates->by == RATE_BY_CONTAINER)
-		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->container_length,
-			 rate->container);
+		container_write(&rate->container, true, ret->name);
+	else if (rates->by == RATE_BY_POD)
+		container_write_pod(&rate->container, true, ret->name);
 	else if (rates->by == RATE_BY_COMM)
 		snprintf(ret->name, sizeof(ret->name), "%.*s", PROCESS_COMM_SIZE,
 			 rate->process->comm);

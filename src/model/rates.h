@@ -52,6 +52,7 @@ enum rate_by {
 	RATE_BY_UNIT,
 	RATE_BY_USER,
 	RATE_BY_CONTAINER,
+	RATE_BY_POD,
 	RATE_BY_SYSCALL,
 	RATE_BY_PATH, /* these three only of readings that are split so */
 	RATE_BY_DIR,
@@ -66,6 +67,7 @@ enum rate_key {
 	RATE_USER,
 	RATE_UNIT,
 	RATE_CONTAINER,
+	RATE_POD,
 	RATE_THREADS,
 	RATE_CALLS,
 	RATE_ERRORS,
@@ -88,8 +90,9 @@ enum rate_key {
 };
 
 /*
- * A process, a thread, or all of one name, unit, user or container; or the calls of one kind, or those
- * that are about one path, directory or file, which have neither process nor threads. Pointers lead into the rates' own snapshot.
+ * A process, a thread, or all of one name, unit, user, container or pod; or the calls of one kind, or
+ * those that are about one path, directory or file, which have neither process nor threads. Pointers lead
+ * into the rates' own snapshot.
  */
 struct rate {
 	uint32_t pid; /* 0: of more than one process, or of nobody */
@@ -97,15 +100,14 @@ struct rate {
 	const struct process *process; /* the first of them; NULL: calls that found no room */
 	uint32_t tid; /* of a thread; 0: no thread, or those of the process that have ended */
 	uint64_t tid_ns;
-	const struct thread *thread;  /* of a thread that lives */
-	const char *unit, *container; /* not NUL-terminated */
-	size_t unit_length, container_length;
-	const char *user; /* NULL: unknown */
-	const char *
-		argument; /* path, directory or file; not NUL-terminated; NULL: none, or not known */
+	const struct thread *thread; /* of a thread that lives */
+	const char *unit;            /* not NUL-terminated */
+	size_t unit_length;
+	struct container container;
+	const char *user;     /* NULL: unknown */
+	const char *argument; /* path, directory or file, not NUL-terminated; NULL: none, or unknown */
 	size_t argument_length;
-	enum argument_key
-		argument_key;  /* why it is not known; ARGUMENT_ABSENT: this is no such line */
+	enum argument_key argument_key; /* why it is unknown; ARGUMENT_ABSENT: not such a line */
 	uint64_t nr_processes; /* with folded ones; 0: nobody */
 	uint64_t threads;      /* alive at the end; 0: ended */
 
@@ -139,7 +141,7 @@ struct rate_identity {
 	uint32_t pid;
 	uint64_t boot_ns, tid_ns;
 	uint32_t tid;
-	/* comm, unit, container, or uid or call as numbers, for those groupings; no bytes are left over */
+	/* comm, unit, container, pod, or uid or call as numbers, for those groupings; no bytes are left over */
 	char name[260];
 };
 

@@ -2,6 +2,8 @@
 /* Tells what every column is called and shows: a key's text, or a number. */
 #include "report/table.h"
 
+#include <limits.h>
+
 #include "base/nearest.h"
 #include "model/match.h"
 #include "model/label.h"
@@ -23,27 +25,54 @@ static const char *group_cgroup(const struct column_scope *scope, const struct g
 	return group->process ? snapshot_cgroup(scope->snapshot, group->process->cgroup_id) : NULL;
 }
 
+/* A path or a part of it. The ids of containers in it would fill a table. */
+static bool path_part_text(const struct column_scope *scope, const char *part, size_t length,
+			   char *buf)
+{
+	char shorter[PATH_MAX];
+
+	if (!scope->has_whole_ids) {
+		length = container_shorten(part, length, shorter, sizeof(shorter));
+		part = shorter;
+	}
+	return name_text(part, length, buf);
+}
+
 static bool unit_text(const struct column_scope *scope, const struct group *group, char *buf)
 {
 	const char *path = group_cgroup(scope, group), *unit;
 	size_t length = path ? cgroup_unit(path, &unit) : 0;
 
-	return path && name_text(unit, length, buf);
+	return path && path_part_text(scope, unit, length, buf);
 }
 
 static bool container_text(const struct column_scope *scope, const struct group *group, char *buf)
 {
-	const char *path = group_cgroup(scope, group), *container;
-	size_t length = path ? cgroup_container(path, &container) : 0;
+	const char *path = group_cgroup(scope, group);
+	char name[CONTAINER_NAME_MAX];
+	struct container container;
 
-	return path && name_text(container, length, buf);
+	container_find(path ?: "", &container);
+	container_write(&container, scope->has_whole_ids, name);
+	return path && name_text(name, strlen(name), buf);
+}
+
+static bool pod_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *path = group_cgroup(scope, group);
+	char name[CONTAINER_NAME_MAX];
+	struct container container;
+
+	container_find(path ?: "", &container);
+	container_write_pod(&container, scope->has_whole_ids, name);
+	return path && name_text(name, strlen(name), buf);
 }
 
 static bool cgroup_text(const struct column_scope *scope, const struct group *group, char *buf)
 {
 	const char *path = group_cgroup(scope, group);
 
-	return path && name_text(path, strlen(path), buf);
+	return path && path_part_text(scope, path, strlen(path), buf);
 }
 
 static bool user_text(const struct column_scope *scope, const struct group *group, char *buf)
@@ -200,6 +229,8 @@ static const struct column columns[] = {
 	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID, tid_text),
 	KEY("thread", COLUMN_TEXT, GROUP_THREAD | GROUP_TID, 0, NUMBER_NONE, thread_text),
 	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, NUMBER_NONE, comm_text),
+	KEY("pod", COLUMN_TEXT, GROUP_POD, GROUP_PID | GROUP_CGROUP | GROUP_CONTAINER, NUMBER_NONE,
+	    pod_text),
 	KEY("container", COLUMN_TEXT, GROUP_CONTAINER, GROUP_PID | GROUP_CGROUP, NUMBER_NONE,
 	    container_text),
 	KEY("unit", COLUMN_TEXT, GROUP_UNIT, GROUP_PID | GROUP_CGROUP, NUMBER_NONE, unit_text),

@@ -343,7 +343,8 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 		const char *what;
 	} changes[] = {
 		{ GROUP_USER, CHANGED_USER, "user" },
-		{ GROUP_UNIT | GROUP_CGROUP | GROUP_CONTAINER, CHANGED_CGROUP, "cgroup" },
+		{ GROUP_UNIT | GROUP_CGROUP | GROUP_CONTAINER | GROUP_POD, CHANGED_CGROUP,
+		  "cgroup" },
 		{ GROUP_COMM, CHANGED_COMM, "name" },
 	};
 	char name[PROCESS_LABEL_MAX];

@@ -68,8 +68,11 @@ static void add_column(struct giver *giver, struct row_fields *row, size_t index
 static void add_columns(struct giver *giver, struct row_fields *row,
 			const struct column_scope *scope, const struct group *group)
 {
+	struct column_scope whole = scope ? *scope : (struct column_scope){ 0 };
+
+	whole.has_whole_ids = true;
 	for (size_t i = 0; i < giver->columns.count; i++)
-		add_column(giver, row, i, scope, group);
+		add_column(giver, row, i, &whole, group);
 }
 
 /* --- groups ------------------------------------------------------------------------------------- */

@@ -28,8 +28,9 @@ enum column_kind {
 /* Holds what the cells of one table have in common. */
 struct column_scope {
 	const struct snapshot *snapshot;
-	unsigned int keys; /* the groups are grouped by */
-	uint64_t total_ns; /* what time% is a share of */
+	unsigned int keys;  /* the groups are grouped by */
+	uint64_t total_ns;  /* what time% is a share of */
+	bool has_whole_ids; /* of containers and pods: for files */
 };
 
 /* Bytes that hold any text cell; the longest is a path that was cut, escaped. */

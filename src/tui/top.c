@@ -201,8 +201,8 @@ static int top_find_opened(struct top *top)
 		top->line.thread = NULL;
 		top->line.user = NULL;
 		top->line.argument = NULL;
-		top->line.unit = top->line.container = "-";
-		top->line.unit_length = top->line.container_length = 1;
+		top->line.unit = "-";
+		top->line.unit_length = 1;
 		return 0;
 	}
 	if (rates_calls(top->rates, found, &calls, &nr_calls))

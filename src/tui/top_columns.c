@@ -238,14 +238,30 @@ CELL_WRITER(write_thread)
 	text_name(line->thread ? &line->thread->its : line->process, 0, text);
 }
 
-CELL_WRITER(write_container)
+/* A name that is not a process's own; nobody's line has none. */
+static void text_of_name(const struct rate *line, const char *name, char text[RATE_TEXT_MAX])
 {
-	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
+	char escaped[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
 
 	if (line->process)
-		text_escape_name(line->container, min_u64(line->container_length, RATE_TEXT_MAX),
-				 name);
-	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
+		text_escape_name(name, strnlen(name, RATE_TEXT_MAX), escaped);
+	text_escape_ascii(escaped, sizeof(escaped), text, RATE_TEXT_MAX);
+}
+
+CELL_WRITER(write_container)
+{
+	char name[CONTAINER_NAME_MAX];
+
+	container_write(&line->container, false, name);
+	text_of_name(line, name, text);
+}
+
+CELL_WRITER(write_pod)
+{
+	char name[CONTAINER_NAME_MAX];
+
+	container_write_pod(&line->container, false, name);
+	text_of_name(line, name, text);
 }
 
 /* The words with which the process was started, as /proc has them now. */
@@ -270,13 +286,13 @@ CELL_WRITER(write_command)
 	text_escape_ascii(safe, sizeof(safe), text, RATE_TEXT_MAX);
 }
 
+/* The ids of containers in it would fill the screen. */
 CELL_WRITER(write_unit)
 {
-	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
+	char name[CONTAINER_NAME_MAX];
 
-	if (line->process)
-		text_escape_name(line->unit, min_u64(line->unit_length, RATE_TEXT_MAX), name);
-	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
+	container_shorten(line->unit, line->unit_length, name, sizeof(name));
+	text_of_name(line, name, text);
 }
 
 CELL_WRITER(write_user)
@@ -330,7 +346,7 @@ static void own_label(const struct rate *line, char text[RATE_TEXT_MAX])
 
 bool columns_contain(const struct rate *line, const char *part)
 {
-	char texts[7][RATE_TEXT_MAX] = { "" };
+	char texts[8][RATE_TEXT_MAX] = { "" };
 	bool found = false;
 
 	if (!*part)
@@ -345,6 +361,7 @@ bool columns_contain(const struct rate *line, const char *part)
 	write_user(NULL, NULL, line, texts[2]);
 	write_thread(NULL, NULL, line, texts[3]);
 	write_container(NULL, NULL, line, texts[4]);
+	write_pod(NULL, NULL, line, texts[7]);
 	if (line->pid)
 		snprintf(texts[5], sizeof(texts[5]), "%u", line->pid);
 	if (line->tid)
@@ -367,6 +384,7 @@ void columns_title(const struct rates *rates, const struct rate *line, char *tex
 		[RATE_BY_USER] = { "user %.56s", write_user, "processes of unknown users" },
 		[RATE_BY_CONTAINER] = { "container %.51s", write_container,
 					"processes in no container" },
+		[RATE_BY_POD] = { "pod %.57s", write_pod, "processes in no pod" },
 	};
 	char name[RATE_TEXT_MAX];
 
@@ -406,7 +424,7 @@ CELL_WRITER(write_call)
 }
 
 #define BY(key)    (1U << RATE_BY_##key)
-#define BY_GROUPS  (BY(COMM) | BY(UNIT) | BY(USER) | BY(CONTAINER))
+#define BY_GROUPS  (BY(COMM) | BY(UNIT) | BY(USER) | BY(CONTAINER) | BY(POD))
 #define BY_ONE     (BY(PID) | BY(TID))
 #define BY_ANY     (BY_GROUPS | BY_ONE)
 #define BY_NAMES   (BY(PATH) | BY(DIR) | BY(FILE))
@@ -439,6 +457,7 @@ static const struct top_column columns[] = {
 	COLUMN("THREAD", 15, true, 0, RATE_COMM, BY(TID), write_thread),
 	COLUMN("UNIT", 24, true, 0, RATE_UNIT, BY(UNIT), write_unit, GROWS(64)),
 	COLUMN("CONTAINER", 24, true, 0, RATE_CONTAINER, BY(CONTAINER), write_container, GROWS(64)),
+	COLUMN("POD", 36, true, 0, RATE_POD, BY(POD), write_pod),
 	COLUMN("USER", 16, true, 0, RATE_USER, BY(USER), write_user, GROWS(32)),
 	COLUMN("USER", 9, true, 12, RATE_USER, BY_ANY & ~BY(USER), write_user, GROWS(16)),
 	COLUMN("THR", 4, false, 11, RATE_THREADS, BY_ANY & ~BY(TID), write_threads, AT(threads)),

@@ -30,7 +30,8 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 							GROUP_UNIT | GROUP_USER };
 	const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
 
-	struct report_options lines = { .table = { .keys = GROUP_CGROUP | GROUP_CONTAINER } };
+	struct report_options lines = { .table = { .keys = GROUP_CGROUP | GROUP_CONTAINER |
+							   GROUP_POD } };
 
 	require(!report_truss(snapshot, &by_call, out) && !report_strace(snapshot, &by_owner, out));
 	require(!report_wide(snapshot, &by_call, out) && !report_wide(snapshot, &by_owner, out));

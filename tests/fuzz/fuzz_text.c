@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/moment.h"
 #include "cmd/options.h"
+#include "model/container.h"
 #include "model/match.h"
 #include "model/group.h"
 #include "report/table.h"
@@ -107,6 +108,8 @@ static void fuzz_times(char *text)
 static void fuzz_units(char *text)
 {
 	char *other = text + strcspn(text, "\n"), name[SELECTOR_NAME_SIZE];
+	char shown[CONTAINER_NAME_MAX];
+	struct container container;
 	const char *unit;
 	size_t length;
 
@@ -116,6 +119,12 @@ static void fuzz_units(char *text)
 	require(length > 0 && length <= strlen(unit));
 	require(cgroup_is_in(text, text));
 	cgroup_is_in(text, other);
+	container_find(text, &container);
+	container_write(&container, false, shown);
+	container_write_pod(&container, true, shown);
+	require(container.id_length <= strlen(text) && container.pod_length <= 64);
+	container_is_meant(text, other, true, NULL);
+	container_shorten(text, strlen(text), shown, sizeof(shown));
 	if (!unit_complete_name(other, name, sizeof(name))) {
 		require(strlen(name) < sizeof(name) && strchr(name, '.'));
 		cgroup_is_in_unit(text, name);

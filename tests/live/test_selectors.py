@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
 import pytest
 
@@ -339,3 +340,46 @@ def test_processes_that_change_their_names_all_the_time_are_counted_under_each(l
     assert report.data["exact"] is True
     assert [report.total("getppid", pid=target.pid) for target in targets] == [2 * 700] * number
     assert report.total("getsid") == 0
+
+
+# --- containers ----------------------------------------------------------------------------------
+
+# Others may make such cgroups, too.
+ID = uuid.uuid4().hex + uuid.uuid4().hex
+TWIN = ID[:8] + "0" * 56
+
+
+@pytest.fixture
+def containers(cgroup):
+    """Cgroups of two containers whose ids begin alike, the second with a payload below it."""
+    return {name: cgroup(name) for name in (
+        "docker-%s.scope" % ID, "libpod-%s.scope" % TWIN, "libpod-conmon-%s.scope" % TWIN)}  # fmt: skip
+
+
+@pytest.mark.parametrize("option, text", [
+    ("--container", ID[:9]), ("--container", ID), ("--container", "docker-" + ID[:4]),
+    ("-u", ID[:12]), ("-u", "docker-%s.scope" % ID[:12]), ("-u", "docker-%s.scope" % ID),
+])  # fmt: skip
+def test_a_container_is_counted_by_the_beginning_of_its_id(live, containers, option, text):
+    inside, outside = live.workload("calls"), live.workload("calls")
+    move(inside.pid, containers["docker-%s.scope" % ID])
+    move(outside.pid, containers["libpod-%s.scope" % TWIN])
+    bpftruss = live.choose(option, text)
+    for target in (inside, outside):
+        target.play()
+    report = bpftruss.interrupt()
+    assert report.all("pid") == {inside.pid}
+    named = [(p["container"], p["runtime"], p["pod"], p["qos"]) for p in report.data["processes"]]
+    assert named == [(ID, "docker", "-", None)]
+
+
+@pytest.mark.parametrize("argv, sentence", [
+    (["--container", ID[:8]], "means several containers: give more of the id"),
+    (["-u", ID[:8]], "means several containers: give more of the id"),
+    (["--container", ID[:3]], "no container has the name"),
+    (["--container", "%012d" % 0], "no container has the name"),
+    (["-u", "%012d" % 0], "no unit 000000000000.service is running"),
+])  # fmt: skip
+def test_a_container_that_is_not_the_only_one_is_refused(live, containers, argv, sentence):
+    refused = run("-c", *argv, "-d", "1")
+    assert refused.returncode == 1 and sentence in refused.stderr

@@ -439,6 +439,9 @@ static bool is_derived(const json_t *at, const char *key)
 		if (!strcmp(key, of_rows[i]) && is_row)
 			return true;
 	}
+	if (!strcmp(key, "container") || !strcmp(key, "runtime") || !strcmp(key, "pod") ||
+	    !strcmp(key, "qos"))
+		return true;
 	return !strcmp(key, "unit") || (!strcmp(key, "runq_ns") && json_object_get(at, "lock_ns"));
 }
 

@@ -214,7 +214,7 @@ TEST(test_states)
 	check(&top, "top_by_unit");
 	press(&top, "g");
 	check(&top, "top_by_user");
-	press(&top, "gg");
+	press(&top, "ggg");
 	check(&top, "top_by_syscall");
 	press(&top, "E");
 	assert_non_null(top.message);
@@ -238,13 +238,15 @@ TOP_TEST(test_titles, 80, 24)
 	title_check(top, 0, "user www-data");
 	pressed(top, "g", by, RATE_BY_CONTAINER);
 	title_check(top, 0, "processes in no container");
+	pressed(top, "g", by, RATE_BY_POD);
+	title_check(top, 0, "processes in no pod");
 }
 
 /* A call has no calls: of it errors are shown first. */
 TOP_TEST(test_panes_of_a_call, 100, 36)
 {
 	assert_int_equal(top_pane_shown(top), PANE_CALLS);
-	pressed(top, "ggggg", by, RATE_BY_SYSCALL);
+	pressed(top, "gggggg", by, RATE_BY_SYSCALL);
 	assert_int_equal(top_pane_shown(top), PANE_ERRORS);
 	pressed(top, "\t", pane, PANE_DURATIONS);
 	pressed(top, "\t\t", pane, PANE_ERRORS);
