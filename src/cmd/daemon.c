@@ -86,7 +86,6 @@ static int config_complete(struct options *o, struct diag *d)
 	if (config->recorder.is_on)
 		recorder_complete(o);
 	config->follow = o->follow;
-	config->metrics.histograms = !o->no_histograms;
 	if (o->follow && !o->targets.nr_pids)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"--follow needs --pid: other targets select each process on its "

@@ -32,10 +32,11 @@ static const char *const weight_words[] = {
 	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
 };
 
-static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
-					     [METRICS_BY_CGROUP] = "cgroup",
-					     [METRICS_BY_COMM] = "comm",
-					     [METRICS_BY_PID] = "pid" };
+static const char *const metrics_words[] = {
+	[METRICS_BY_UNIT] = "unit",           [METRICS_BY_CGROUP] = "cgroup",
+	[METRICS_BY_COMM] = "comm",           [METRICS_BY_PID] = "pid",
+	[METRICS_BY_CONTAINER] = "container", [METRICS_BY_POD] = "pod"
+};
 
 /* Only completion uses these. */
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
@@ -344,15 +345,16 @@ const struct option_def option_defs[] = {
 	{ "listen", 0, OPTION_ADDRESS, VERB_DAEMON, TO(daemon.listen),
 	  "also serve /metrics on a loopback address (default none)", "metrics" },
 	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
-	  "group series by unit (default), cgroup, comm or pid", "metrics", .arg = "KEY",
-	  WORDS(metrics_words) },
+	  "group series by unit (default), container, pod, cgroup,\ncomm or pid", "metrics",
+	  .arg = "KEY", WORDS(metrics_words) },
 	{ "metrics-top", 0, OPTION_NUMBER, VERB_DAEMON, TO(daemon.metrics.top),
-	  "N groups get series of their own; the rest is other (default 20)", "metrics",
+	  "N groups get series of their own; the rest is other (default 10)", "metrics",
 	  .high = 10000 },
 	{ "metrics-series", 0, OPTION_NUMBER, VERB_DAEMON, TO(daemon.metrics.max_series),
-	  "limit on the number of series (default 10000)", "metrics", .high = 1000000 },
-	{ "no-histograms", 0, OPTION_FLAG, VERB_DAEMON, TO(no_histograms),
-	  "no latencies in /metrics", "metrics" },
+	  "limit on the number of their series (default 400)", "metrics", .high = 1000000 },
+	{ "metrics-histograms", 0, OPTION_CALLS, VERB_DAEMON, TO(daemon.metrics.histograms),
+	  "calls with latencies: 16 series for each of a group\n(default fsync,fdatasync)",
+	  "metrics" },
 
 	/* Which daemon. */
 	{ "json", 0, OPTION_VALUE, VERB_DOCTOR | VERB_STATUS | VERB_BASELINE, TO(report.format),

@@ -22,6 +22,7 @@ void options_done(struct options *o)
 	syscall_set_free(o->output.only);
 	syscall_set_free(o->output.waiting);
 	syscall_set_free(o->daemon.recorder.calls);
+	syscall_set_free(o->daemon.metrics.histograms);
 	for (size_t i = 0; i < o->nr_kept; i++)
 		free(o->kept[i]);
 	free(o->kept);

@@ -164,7 +164,7 @@ struct options {
 	struct collector_options collector; /* borrows from targets and report */
 
 	/* The daemon. */
-	bool check_config, no_histograms;
+	bool check_config;
 	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
 	struct daemon_config daemon;
 	struct call_view recorder_view; /* what it records */

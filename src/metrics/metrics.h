@@ -15,6 +15,7 @@
 
 #include "model/snapshot.h"
 #include "json/status.h"
+#include "syscalls/syscall_set.h"
 
 /* The syntaxes, which differ in the names of families, in metadata and in the end. */
 enum metrics_format {
@@ -35,11 +36,18 @@ enum metrics_group {
 	METRICS_BY_CGROUP,
 	METRICS_BY_COMM,
 	METRICS_BY_PID,
+	METRICS_BY_CONTAINER,
+	METRICS_BY_POD,
 	NR_METRICS_GROUP,
 };
 
-#define DEFAULT_METRICS_TOP        20
-#define DEFAULT_METRICS_MAX_SERIES 10000
+/* With at most METRICS_OWN_SERIES about the daemon itself, a host has 500 series. */
+#define DEFAULT_METRICS_TOP        10
+#define DEFAULT_METRICS_MAX_SERIES 400
+#define METRICS_OWN_SERIES         100
+
+/* The calls whose latencies tell of a disk that is slow. */
+#define DEFAULT_METRICS_HISTOGRAMS "fsync,fdatasync"
 
 /* A limit below this is raised to it: room for what has no room of its own. */
 #define METRICS_MIN_SERIES 64
@@ -47,12 +55,12 @@ enum metrics_group {
 /* How long the series of an owner outlive it. */
 #define METRICS_KEEP_GONE_NS (300 * 1000000000ULL)
 
-/* All zero: the defaults, without histograms. */
+/* All zero: the defaults. */
 struct metrics_options {
 	enum metrics_group group;
 	unsigned int top;        /* owners with series of their own; 0: the default */
 	unsigned int max_series; /* of all that is not about the daemon itself; 0: the default */
-	bool histograms;
+	struct syscall_set *histograms; /* calls with latencies; borrowed; NULL: the default */
 };
 
 struct metrics;

@@ -12,21 +12,34 @@
  */
 #include "metrics/state.h"
 
+#include "model/container.h"
 #include "model/match.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"
 
 /* --- names -------------------------------------------------------------------------------------- */
 
+#define INFO_OF_CONTAINER                       \
+	{ "container_id", VALUE_CONTAINER_ID }, \
+	{                                       \
+		"pod_uid", VALUE_POD            \
+	}
+
 const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
-	[METRICS_BY_UNIT] = { { "unit", METRICS_BY_UNIT, false },
-			      { { "cgroup", METRICS_BY_CGROUP, true } } },
-	[METRICS_BY_CGROUP] = { { "cgroup", METRICS_BY_CGROUP, false },
-				{ { "unit", METRICS_BY_UNIT, false } } },
-	[METRICS_BY_COMM] = { { "comm", METRICS_BY_COMM, false }, { { .label = NULL } } },
-	[METRICS_BY_PID] = { { "pid", METRICS_BY_PID, false },
-			     { { "comm", METRICS_BY_COMM, false },
-			       { "unit", METRICS_BY_UNIT, false } } },
+	[METRICS_BY_UNIT] = { { "unit", VALUE_UNIT },
+			      { { "cgroup", VALUE_UNIT_CGROUP }, INFO_OF_CONTAINER } },
+	[METRICS_BY_CGROUP] = { { "cgroup", VALUE_CGROUP },
+				{ { "unit", VALUE_UNIT }, INFO_OF_CONTAINER } },
+	[METRICS_BY_COMM] = { { "comm", VALUE_COMM }, { { .label = NULL } } },
+	[METRICS_BY_PID] = { { "pid", VALUE_PID },
+			     { { "comm", VALUE_COMM },
+			       { "unit", VALUE_UNIT },
+			       INFO_OF_CONTAINER } },
+	[METRICS_BY_CONTAINER] = { { "container", VALUE_CONTAINER },
+				   { { "unit", VALUE_UNIT },
+				     INFO_OF_CONTAINER,
+				     { "runtime", VALUE_RUNTIME } } },
+	[METRICS_BY_POD] = { { "pod_uid", VALUE_POD }, { { "qos", VALUE_QOS } } },
 };
 
 /* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
@@ -37,17 +50,34 @@ static bool label_is_reserved(const char *label)
 	       !strcmp(label, METRICS_UNATTRIBUTED);
 }
 
+/* What the path of a cgroup tells of a container; "-" for nothing. */
+static void container_name(const char *path, enum metrics_value what, char name[CONTAINER_NAME_MAX])
+{
+	struct container container;
+
+	container_find(path, &container);
+	if (what == VALUE_RUNTIME)
+		strcpy(name, container_runtime_names[container.runtime] ?: "-");
+	else if (what == VALUE_QOS)
+		strcpy(name, pod_qos_names[container.qos] ?: "-");
+	else if (what == VALUE_POD)
+		container_write_pod(&container, true, name);
+	else
+		container_write(&container, what == VALUE_CONTAINER_ID, name);
+}
+
 /* A name of a process as a label value; false when it has none. */
 static bool process_name(const struct snapshot *snapshot, const struct process *process,
-			 const struct metrics_name *name, char out[METRICS_NAME_MAX])
+			 enum metrics_value what, char out[METRICS_NAME_MAX])
 {
 	const char *path = snapshot_cgroup(snapshot, process->cgroup_id), *bytes, *unit;
+	char name[CONTAINER_NAME_MAX] = "-";
 	size_t size, unit_size;
 
 	/* The group of all further kinds has no name, unit or pid; the other folded ones have no pid. */
-	if (!process->pid && (name->what == METRICS_BY_PID || process->uid == UID_NONE))
+	if (!process->pid && (what == VALUE_PID || process->uid == UID_NONE))
 		return false;
-	if (name->what == METRICS_BY_PID) {
+	if (what == VALUE_PID) {
 		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
 		return true;
 	}
@@ -55,17 +85,27 @@ static bool process_name(const struct snapshot *snapshot, const struct process *
 	bytes = path = path && *path ? path : "-";
 	size = strlen(path);
 	unit_size = cgroup_unit(path, &unit);
-	if (name->what == METRICS_BY_COMM) {
+	if (what == VALUE_COMM) {
 		bytes = process->comm;
 		size = sizeof(process->comm);
-	} else if (name->what == METRICS_BY_UNIT) {
-		bytes = unit;
-		size = unit_size;
-	} else if (name->up_to_unit && (unit_size != 1 || *unit != '-')) {
+	} else if (what == VALUE_UNIT) {
+		size = container_shorten(unit, unit_size, name, sizeof(name));
+		bytes = name;
+	} else if (what == VALUE_UNIT_CGROUP && (unit_size != 1 || *unit != '-')) {
 		size = (size_t)(unit - path) + unit_size;
+	} else if (what >= VALUE_CONTAINER) {
+		container_name(path, what, name);
+		size = strlen(name);
+		bytes = name;
 	}
 	text_escape_visible(bytes, min_u64(size, METRICS_NAME_BYTES), out);
 	return true;
+}
+
+/* Whether a label tells anything of its owner: that it is in no container need not be said. */
+static bool value_tells(enum metrics_value what, const char *text)
+{
+	return what < VALUE_CONTAINER || strcmp(text, "-") != 0;
 }
 
 /* --- labels ------------------------------------------------------------------------------------- */
@@ -115,14 +155,11 @@ static void *labels_add(struct labels *labels, const char *label, size_t size)
 
 /* --- owners ------------------------------------------------------------------------------------- */
 
-/* Calls, interrupted ones, those in flight, errors of errno `other`; of a histogram sum and count, too. */
-static size_t series_of_call(const struct metrics *metrics)
-{
-	return metrics->options.histograms ? 4 + NR_METRICS_BOUND + 3 : 4;
-}
+/* Buckets, the last without a bound, sum and count. */
+#define SERIES_OF_HISTOGRAM (NR_METRICS_BOUND + 3)
 
-/* Its info and its oldest call; the rest of its calls comes on top. */
-#define SERIES_PER_OWNER 2
+/* Its info, its oldest call, the time of its threads, and the rest of its calls with all that these may need. */
+#define SERIES_PER_OWNER (2 + NR_METRICS_STATE + 1 + NR_METRICS_EXTRA)
 
 /* No owner may use more than this part of the limit, lest one starve the others. */
 #define SHARE_OF_OWNER 4
@@ -164,7 +201,7 @@ static void owner_free(struct metrics_owner *owner)
 /* NULL: there is no place, no room for its series, or no memory. The label must be a new one. */
 static struct metrics_owner *owner_add(struct metrics *metrics, const char *label)
 {
-	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
+	size_t series = SERIES_PER_OWNER;
 	/* `other` and `unattributed` take no place. */
 	bool has_place = !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
 	struct metrics_owner *owner;
@@ -177,6 +214,8 @@ static struct metrics_owner *owner_add(struct metrics *metrics, const char *labe
 	metrics->series += series;
 	owner->series = series;
 	strcpy(owner->rest.label, METRICS_OTHER);
+	for (int i = 0; i < NR_METRICS_EXTRA; i++)
+		owner->rest.has_room[i] = true;
 	return owner;
 }
 
@@ -199,22 +238,44 @@ static void owner_retire(struct metrics *metrics, struct metrics_owner *owner)
 
 /* --- calls -------------------------------------------------------------------------------------- */
 
+static bool call_has_latencies(const struct metrics *metrics, const struct row *row)
+{
+	return syscall_set_has(metrics->options.histograms ?: metrics->latencies, row->abi,
+			       (int)row->nr);
+}
+
 /* The counters of a row's call, made when new; the rest of the owner when there is no room for the call. */
 static struct metrics_call *call_of_row(struct metrics *metrics, struct metrics_owner *owner,
 					const struct row *row)
 {
 	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
 	struct metrics_call *call;
+	bool is_named, has_histogram;
 
 	if (row->nr == ROW_NR_OTHER)
 		return &owner->rest;
 	/* Anybody can make up numbers without a name. */
-	if (syscall_find_name(row->abi, (int)row->nr))
+	is_named = syscall_find_name(row->abi, (int)row->nr);
+	has_histogram = is_named && call_has_latencies(metrics, row);
+	if (is_named)
 		row_label(row, label, sizeof(label));
 	call = labels_find(&owner->calls, label);
-	if (!call && series_take(metrics, owner, series_of_call(metrics)))
-		call = labels_add(&owner->calls, label, sizeof(*call));
+	if (call || !series_take(metrics, owner, 1 + (has_histogram ? SERIES_OF_HISTOGRAM : 0)))
+		return call ?: &owner->rest;
+	call = labels_add(&owner->calls, label, sizeof(*call));
+	if (call)
+		call->has_histogram = has_histogram;
+	metrics->has_histograms |= has_histogram;
 	return call ?: &owner->rest;
+}
+
+/* Where so many of a kind that most calls have none of are counted. */
+static struct row *extra_sum(struct metrics *metrics, struct metrics_owner *owner,
+			     struct metrics_call *call, enum metrics_extra extra, uint64_t count)
+{
+	if (count && !call->has_room[extra])
+		call->has_room[extra] = series_take(metrics, owner, 1);
+	return call->has_room[extra] ? &call->sum : &owner->rest.sum;
 }
 
 /* The counter of an errno, made when new; NULL: there is no room. */
@@ -239,10 +300,13 @@ static void owner_count(struct metrics *metrics, struct metrics_owner *owner, co
 	size_t at = 0;
 
 	call->sum.calls += row->calls;
-	call->sum.interrupted += row->interrupted;
+	extra_sum(metrics, owner, call, EXTRA_INTERRUPTED, row->interrupted)->interrupted +=
+		row->interrupted;
+	extra_sum(metrics, owner, call, EXTRA_IN_FLIGHT, row->in_flight)->in_flight +=
+		row->in_flight;
+	if (row->in_flight)
+		(call->has_room[EXTRA_IN_FLIGHT] ? call : &owner->rest)->was_in_flight = true;
 	call->sum.wall_ns += row->wall_ns;
-	call->sum.in_flight += row->in_flight;
-	call->was_in_flight |= row->in_flight > 0;
 	hist_range(&row->hist, &first, &end);
 	for (unsigned int i = first; i < end; i++) {
 		while (at < NR_METRICS_BOUND &&
@@ -259,10 +323,20 @@ static void owner_count(struct metrics *metrics, struct metrics_owner *owner, co
 		found->count += row->errnos[i].count;
 		unnamed = above(unnamed, row->errnos[i].count);
 	}
-	call->sum.errors += unnamed;
+	extra_sum(metrics, owner, call, EXTRA_ERRORS, unnamed)->errors += unnamed;
 }
 
 /* --- all ---------------------------------------------------------------------------------------- */
+
+/*
+ * Calls in which a program may wait for a peer or for whoever holds a lock, as long as it takes, besides those
+ * in which it waits for work. A disk or a file server that does not answer holds up others, too.
+ */
+static const char idle_calls[] =
+	"read,readv,?preadv2,write,writev,sendto,sendmsg,sendmmsg,recvfrom,recvmsg,recvmmsg,"
+	"?recvmmsg_time64,?socketcall,connect,splice,tee,vmsplice,sendfile,?sendfile64,ioctl,fcntl,"
+	"?fcntl64,flock,msgrcv,msgsnd,semop,semtimedop,?semtimedop_time64,?ipc,mq_timedreceive,"
+	"mq_timedsend,?mq_timedreceive_time64,?mq_timedsend_time64,io_uring_enter,restart_syscall";
 
 int metrics_new(const struct metrics_options *options, struct metrics **ret)
 {
@@ -274,6 +348,9 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
 	metrics->options.max_series = (unsigned int)max_u64(
 		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
+	if (syscall_set_parse(DEFAULT_METRICS_HISTOGRAMS, &metrics->latencies, NULL) ||
+	    syscall_set_parse(idle_calls, &metrics->idle, NULL))
+		return -ENOMEM;
 	metrics->other = owner_add(metrics, METRICS_OTHER);
 	metrics->unattributed = owner_add(metrics, METRICS_UNATTRIBUTED);
 	if (!metrics->other || !metrics->unattributed)
@@ -289,6 +366,8 @@ void metrics_free(struct metrics *metrics)
 	for (size_t i = 0; i < metrics->owners.count; i++)
 		owner_free(metrics->owners.all[i]);
 	free(metrics->owners.all);
+	syscall_set_free(metrics->latencies);
+	syscall_set_free(metrics->idle);
 	free(metrics);
 }
 
@@ -330,7 +409,7 @@ static struct member *plan_member(const struct plan *plan, const struct row *row
 /* Names the members, and counts their calls. */
 static int plan_find_members(struct plan *plan)
 {
-	const struct metrics_name *name = &metrics_groupings[plan->metrics->options.group].owner;
+	const enum metrics_value what = metrics_groupings[plan->metrics->options.group].owner.what;
 	char label[METRICS_NAME_MAX];
 
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
@@ -338,7 +417,7 @@ static int plan_find_members(struct plan *plan)
 
 		member->process = &plan->interval->processes[i];
 		member->active = member->process->pid && !member->process->ended_ns;
-		if (!process_name(plan->interval, member->process, name, label) ||
+		if (!process_name(plan->interval, member->process, what, label) ||
 		    label_is_reserved(label))
 			continue;
 		member->label = strdup(label);
@@ -463,7 +542,8 @@ static void plan_find_owners(struct plan *plan)
 			 * lest its info flicker.
 			 */
 			if ((owner->infos[j] && group != METRICS_BY_PID) ||
-			    !process_name(plan->interval, member->process, &infos[j], text))
+			    !process_name(plan->interval, member->process, infos[j].what, text) ||
+			    !value_tells(infos[j].what, text))
 				continue;
 			copy = strdup(text);
 			if (!copy)
@@ -472,6 +552,28 @@ static void plan_find_owners(struct plan *plan)
 			owner->infos[j] = copy;
 		}
 	}
+}
+
+/* What the threads of the members did with their time. */
+static void plan_count_times(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		const struct usage *usage = &plan->interval->processes[i].usage;
+		uint64_t *states = plan->members[i].owner->states_ns;
+
+		states[STATE_CPU] += usage->cpu_ns;
+		states[STATE_RUNQ] += usage->runq_ns;
+		states[STATE_SLEEP] +=
+			above(above(usage->threads_ns, usage->cpu_ns), usage->runq_ns);
+	}
+	plan->metrics->has_runq |= plan->interval->has_runq;
+}
+
+/* Whether a call in it may take as long as somebody else likes. */
+static bool row_is_idle(const struct metrics *metrics, const struct row *row)
+{
+	return syscall_waits(NULL, row->abi, (int)row->nr) ||
+	       syscall_set_has(metrics->idle, row->abi, (int)row->nr);
 }
 
 static int compare_rows(const void *x, const void *y)
@@ -494,6 +596,7 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 	if (plan_admit(&plan))
 		return -ENOMEM;
 	plan_find_owners(&plan);
+	plan_count_times(&plan);
 	for (size_t i = 0; i < metrics->owners.count; i++) {
 		struct metrics_owner *owner = metrics->owners.all[i];
 
@@ -509,7 +612,7 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 		struct metrics_owner *owner = member ? member->owner : metrics->unattributed;
 
 		owner_count(metrics, owner, row);
-		if (!row->in_flight || syscall_waits(NULL, row->abi, (int)row->nr))
+		if (!row->in_flight || row_is_idle(metrics, row))
 			continue;
 		owner->had_oldest = true;
 		owner->oldest_ns = max_u64(owner->oldest_ns, snapshot_oldest_ns(interval, row));

@@ -12,13 +12,25 @@
 #define METRICS_NAME_BYTES 256
 #define METRICS_NAME_MAX   TEXT_ESCAPED_MAX(METRICS_NAME_BYTES)
 
-#define METRICS_MAX_INFOS 2
+#define METRICS_MAX_INFOS 4
 
-/* A label, and what of a process is its value. */
+/* What of a process is the value of a label. */
+enum metrics_value {
+	VALUE_UNIT,
+	VALUE_CGROUP,
+	VALUE_UNIT_CGROUP, /* the path as far as the unit */
+	VALUE_COMM,
+	VALUE_PID,
+	VALUE_CONTAINER, /* in short */
+	VALUE_CONTAINER_ID,
+	VALUE_RUNTIME,
+	VALUE_POD,
+	VALUE_QOS,
+};
+
 struct metrics_name {
 	const char *label;
-	enum metrics_group what; /* the unit of a process, its cgroup, its name or its pid */
-	bool up_to_unit;         /* of its cgroup: the path as far as the unit */
+	enum metrics_value what;
 };
 
 struct metrics_grouping {
@@ -38,8 +50,24 @@ struct labels {
 	size_t count;
 };
 
-/* Upper bounds of the buckets of histograms: 2^shift ns. */
+/* Upper bounds of the buckets of histograms: up to 2^shift - 1 ns. */
 #define NR_METRICS_BOUND 13
+
+/* What threads did with their time; one of each is a series of an owner. */
+enum metrics_state {
+	STATE_CPU,
+	STATE_RUNQ,
+	STATE_SLEEP,
+	NR_METRICS_STATE,
+};
+
+/* Series of a call that most calls do not need. */
+enum metrics_extra {
+	EXTRA_INTERRUPTED,
+	EXTRA_IN_FLIGHT,
+	EXTRA_ERRORS, /* without an errno of their own */
+	NR_METRICS_EXTRA,
+};
 
 extern const struct metrics_bound {
 	unsigned int shift;
@@ -51,6 +79,8 @@ struct metrics_call {
 	char label[ROW_LABEL_MAX];
 	struct row sum; /* owned; only errnos with a series are in it, its errors are all others */
 	bool was_in_flight; /* ever: then the gauge stays */
+	bool has_histogram;
+	bool has_room[NR_METRICS_EXTRA]; /* otherwise the rest counts it */
 	uint64_t buckets[NR_METRICS_BOUND + 1];
 };
 
@@ -63,6 +93,7 @@ struct metrics_owner {
 	size_t series;                  /* that it may have at most now */
 	uint64_t oldest_ns;             /* age of its oldest call in flight that does not wait */
 	bool had_oldest;                /* ever */
+	uint64_t states_ns[NR_METRICS_STATE];
 	struct labels calls;
 	struct metrics_call rest; /* all further calls; there from the start */
 };
@@ -75,7 +106,11 @@ struct metrics {
 	uint64_t dropped;                           /* times that there was no room for a series */
 	uint64_t retired_calls;                     /* of owners that are gone */
 	uint64_t intervals;
+	bool has_histograms; /* any call has one */
+	bool has_runq;       /* the kernel knows it; otherwise it is in the time asleep */
 	struct losses losses;
+	struct syscall_set *latencies; /* owned; NULL: the options have one */
+	struct syscall_set *idle;      /* calls that may wait for somebody else; owned */
 };
 
 /* The calls of an owner, the rest last; NULL from the first index on that is out of range. */

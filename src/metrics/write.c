@@ -59,13 +59,14 @@ struct scrape {
 
 /*
  * Steps of four from about 1 us to about 17 s. Powers of two in ns are bounds of hist_bucket.h, so
- * no call has to be placed by guess; but there a call of exactly that time is in the bucket above.
+ * no call has to be placed by guess; there a call of exactly that time is in the bucket above, so the
+ * last that is in a bucket takes 1 ns less.
  */
 const struct metrics_bound metrics_bounds[NR_METRICS_BOUND] = {
-	{ 10, "1.024e-06" },    { 12, "4.096e-06" },   { 14, "1.6384e-05" },  { 16, "6.5536e-05" },
-	{ 18, "0.000262144" },  { 20, "0.001048576" }, { 22, "0.004194304" }, { 24, "0.016777216" },
-	{ 26, "0.067108864" },  { 28, "0.268435456" }, { 30, "1.073741824" }, { 32, "4.294967296" },
-	{ 34, "17.179869184" },
+	{ 10, "1.023e-06" },    { 12, "4.095e-06" },   { 14, "1.6383e-05" },  { 16, "6.5535e-05" },
+	{ 18, "0.000262143" },  { 20, "0.001048575" }, { 22, "0.004194303" }, { 24, "0.016777215" },
+	{ 26, "0.067108863" },  { 28, "0.268435455" }, { 30, "1.073741823" }, { 32, "4.294967295" },
+	{ 34, "17.179869183" },
 };
 
 /* Finds a type in a list; NULL: it is not there, or has q=0, which means never. */
@@ -220,7 +221,7 @@ static void write_call(const struct scrape *s, size_t which, const struct metric
 		put_sample(s, family, labels, sum->calls);
 	else if (which == CALL_INTERRUPTED && sum->interrupted)
 		put_sample(s, family, labels, sum->interrupted);
-	else if (which == CALL_DURATIONS && is_seen)
+	else if (which == CALL_DURATIONS && is_seen && call->has_histogram)
 		write_durations(s, labels, call);
 	else if (which == CALL_IN_FLIGHT && call->was_in_flight)
 		put_sample(s, family, labels, sum->in_flight);
@@ -241,7 +242,7 @@ static void write_calls(const struct scrape *s)
 	for (size_t which = 0; which < NR_CALL_FAMILY; which++) {
 		const struct metrics_call *call;
 
-		if (which == CALL_DURATIONS && !s->metrics->options.histograms)
+		if (which == CALL_DURATIONS && !s->metrics->has_histograms)
 			continue;
 		put_family(s, &call_families[which]);
 		for (size_t i = 0; i < s->metrics->owners.count; i++) {
@@ -255,15 +256,12 @@ static void write_calls(const struct scrape *s)
 
 /* --- by owner ----------------------------------------------------------------------------------- */
 
-static void write_owners(const struct scrape *s)
+static void write_oldest(const struct scrape *s)
 {
 	static const struct family oldest = {
 		FAMILY_GAUGE, "bpftruss_syscall_oldest_in_flight_seconds",
-		"Age of the oldest system call that runs now and is none that waits for work"
+		"Age of the oldest system call that runs now and waits for no work, peer or lock"
 	};
-	static const struct family target = { FAMILY_INFO, "bpftruss_target",
-					      "What else is known of a target" };
-	const struct metrics_name *infos = metrics_groupings[s->metrics->options.group].infos;
 	const struct labels *owners = &s->metrics->owners;
 
 	put_family(s, &oldest);
@@ -273,18 +271,52 @@ static void write_owners(const struct scrape *s)
 		if (owner->had_oldest)
 			put_sample(s, &oldest, LABELS({ s->key, owner->label }), owner->oldest_ns);
 	}
+}
+
+static void write_states(const struct scrape *s)
+{
+	static const char *const names[NR_METRICS_STATE] = { "cpu", "runq", "sleep" };
+	static const struct family times = { FAMILY_COUNTER, "bpftruss_thread_seconds",
+					     "What threads did with their time: on a CPU, waiting "
+					     "for one, or asleep" };
+	const struct labels *owners = &s->metrics->owners;
+
+	put_family(s, &times);
+	for (size_t i = 0; i < owners->count; i++) {
+		const struct metrics_owner *owner = owners->all[i];
+
+		for (int state = 0; state < NR_METRICS_STATE; state++) {
+			if (owner->states_ns[state] &&
+			    (state != STATE_RUNQ || s->metrics->has_runq))
+				put_sample(
+					s, &times,
+					LABELS({ s->key, owner->label }, { "state", names[state] }),
+					owner->states_ns[state]);
+		}
+	}
+}
+
+/* Those that tell nothing are left out. */
+static void write_infos(const struct scrape *s)
+{
+	static const struct family target = { FAMILY_INFO, "bpftruss_target",
+					      "What else is known of a target" };
+	const struct metrics_name *infos = metrics_groupings[s->metrics->options.group].infos;
+	const struct labels *owners = &s->metrics->owners;
+
 	if (infos[0].label)
 		put_family(s, &target);
 	for (size_t i = 0; i < owners->count && infos[0].label; i++) {
 		const struct metrics_owner *owner = owners->all[i];
-		const char *second = owner->infos[1] ? infos[1].label : NULL;
+		struct label labels[METRICS_MAX_INFOS + 2] = { { s->key, owner->label } };
+		size_t count = 1;
 
-		if (owner->infos[0])
-			put_sample(s, &target,
-				   LABELS({ s->key, owner->label },
-					  { infos[0].label, owner->infos[0] },
-					  { second, owner->infos[1] }),
-				   1);
+		for (size_t j = 0; j < METRICS_MAX_INFOS; j++) {
+			if (owner->infos[j])
+				labels[count++] = (struct label){ infos[j].label, owner->infos[j] };
+		}
+		if (count > 1)
+			put_sample(s, &target, labels, 1);
 	}
 }
 
@@ -365,20 +397,29 @@ static void write_tables(const struct scrape *s)
 {
 	static const struct family build = { FAMILY_INFO, "bpftruss_build",
 					     "The version of bpftruss" };
-	static const struct family entries = { FAMILY_GAUGE, "bpftruss_map_entries",
-					       "Entries in use of a table in the kernel" };
-	static const struct family capacity = { FAMILY_GAUGE, "bpftruss_map_capacity",
-						"Entries that a table in the kernel has" };
+	static const struct {
+		struct family family;
+		size_t offset; /* in a table */
+	} numbers[] = { { { FAMILY_GAUGE, "bpftruss_map_entries",
+			    "Entries in use of a table in the kernel" },
+			  offsetof(struct status_table, used) },
+			{ { FAMILY_GAUGE, "bpftruss_map_peak_entries",
+			    "The most entries that were in use at a time" },
+			  offsetof(struct status_table, peak) },
+			{ { FAMILY_GAUGE, "bpftruss_map_capacity",
+			    "Entries that a table in the kernel has" },
+			  offsetof(struct status_table, capacity) } };
 	const struct status_table *tables = s->self->tables;
 
 	put_family(s, &build);
 	put_sample(s, &build, LABELS({ "version", BPFTRUSS_VERSION }), 1);
-	put_family(s, &entries);
-	for (size_t i = 0; i < s->self->nr_tables; i++)
-		put_sample(s, &entries, LABELS({ "table", tables[i].name }), tables[i].used);
-	put_family(s, &capacity);
-	for (size_t i = 0; i < s->self->nr_tables; i++)
-		put_sample(s, &capacity, LABELS({ "table", tables[i].name }), tables[i].capacity);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		put_family(s, &numbers[i].family);
+		for (size_t j = 0; j < s->self->nr_tables; j++)
+			put_sample(
+				s, &numbers[i].family, LABELS({ "table", tables[j].name }),
+				*(const uint64_t *)((const char *)&tables[j] + numbers[i].offset));
+	}
 }
 
 static void write_own_numbers(const struct scrape *s)
@@ -395,6 +436,8 @@ static void write_own_numbers(const struct scrape *s)
 		{ FAMILY_COUNTER, "bpftruss_prog_run_seconds",
 		  "CPU time of the programs in the kernel, estimated", self->programs_ns,
 		  !self->has_call_ns },
+		{ FAMILY_GAUGE, "bpftruss_kernel_memory_bytes",
+		  "Memory of all tables in the kernel", self->kernel_bytes, !self->kernel_bytes },
 		{ FAMILY_GAUGE, "bpftruss_store_bytes", "Size of the history", self->history_bytes,
 		  no_history },
 		{ FAMILY_COUNTER, "bpftruss_store_intervals", "Intervals written to the history",
@@ -427,7 +470,9 @@ int metrics_write(const struct metrics *metrics, const struct daemon_status *sel
 	const struct scrape scrape = { out, format, metrics, self, key };
 
 	write_calls(&scrape);
-	write_owners(&scrape);
+	write_oldest(&scrape);
+	write_states(&scrape);
+	write_infos(&scrape);
 	write_losses(&scrape);
 	write_series_numbers(&scrape);
 	write_tables(&scrape);

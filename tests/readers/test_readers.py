@@ -6,6 +6,7 @@ a test that is skipped, by name."""
 import gzip
 import itertools
 import math
+import json
 import os
 import re
 import shutil
@@ -381,7 +382,7 @@ def test_prometheus_reads_all(serve, tmp_path, form):
         assert prometheus.value('bpftruss_syscalls_total{unit="nginx.service",syscall="read"}') == 4000
         assert prometheus.value("sum by (errno) (bpftruss_syscall_errors_total{errno='EAGAIN'})") == 160
         assert prometheus.value('bpftruss_syscall_duration_seconds_bucket{'
-                                'syscall="read",le="4.096e-06"}') == 3600
+                                'syscall="read",le="4.095e-06"}') == 3600
         assert prometheus.value('bpftruss_syscall_duration_seconds_sum{syscall="read"}') == 0.8054
         slow = prometheus.value("histogram_quantile(0.95, sum by (le) "
                                 '(bpftruss_syscall_duration_seconds_bucket{syscall="read"}))')
@@ -422,3 +423,64 @@ def test_document_examples(tmp_path, index, check):
     (tmp_path / "example.yml").write_text(example)
     done = promtool(*check, tmp_path / "example.yml")
     assert done.returncode == 0, done.stderr
+
+
+# Series, an alert, when it is looked at, and with which summaries it fires: "" for never.
+HOST = 'instance="web:9477"'
+BUCKET = 'bpftruss_syscall_duration_seconds_bucket{%s,unit="db.service",syscall="fsync",le="%s"}'
+OLDEST = 'bpftruss_syscall_oldest_in_flight_seconds{%s,unit="db.service"}' % HOST
+LOST = 'bpftruss_lost_updates_total{%s,reason="task_table_full"}' % HOST
+MISSED = 'bpftruss_prog_missed_total{%s,program="sys_exit"}' % HOST
+ENTRIES = {name: 'bpftruss_map_%s{%s,table="threads"}' % (name, HOST)
+           for name in ("peak_entries", "capacity")}  # fmt: skip
+INCOMPLETE = "bpftruss on web:9477 does not count everything: "
+ALERTS = [
+    ("BpftrussIncomplete", {LOST: "5x30"}, {}, ""),
+    ("BpftrussIncomplete", {LOST: "5+1x30"}, {"reason": "task_table_full"},
+     INCOMPLETE + "task_table_full"),
+    ("BpftrussIncomplete", {MISSED: "0x10 3x20"}, {"program": "sys_exit"}, INCOMPLETE + "sys_exit"),
+    ("BpftrussIncomplete", {"bpftruss_attached{%s}" % HOST: "0x30"},
+     {"__name__": "bpftruss_attached"}, INCOMPLETE),
+    ("BpftrussIncomplete", {"bpftruss_attached{%s}" % HOST: "1x30"}, {}, ""),
+    ("BpftrussDown", {'up{%s,job="bpftruss"}' % HOST: "0x30"}, {"job": "bpftruss"},
+     "bpftruss on web:9477 does not answer"),
+    ("BpftrussDown", {'up{%s,job="bpftruss"}' % HOST: "1x30"}, {}, ""),
+    ("BpftrussDown", {'up{%s,job="node"}' % HOST: "0x30"}, {}, ""),
+    ("BpftrussTableNearlyFull", {ENTRIES["peak_entries"]: "95x30", ENTRIES["capacity"]: "100x30"},
+     {"table": "threads"},
+     "the table of threads of bpftruss on web:9477 was 95% full"),
+    ("BpftrussTableNearlyFull", {ENTRIES["peak_entries"]: "90x30", ENTRIES["capacity"]: "100x30"},
+     {}, ""),
+    # All of them take between 0.27 and 1.07 s, or less.
+    ("SlowSync", {BUCKET % (HOST, "0.268435455"): "0x30", BUCKET % (HOST, "1.073741823"): "0+60x30",
+                  BUCKET % (HOST, "+Inf"): "0+60x30"}, {"unit": "db.service"},
+     "db.service: one fsync in a hundred takes more than 1.066s"),
+    ("SlowSync", {BUCKET % (HOST, "0.268435455"): "0+60x30",
+                  BUCKET % (HOST, "1.073741823"): "0+60x30",
+                  BUCKET % (HOST, "+Inf"): "0+60x30"}, {}, ""),
+    ("StuckInSystemCall", {OLDEST: "0+60x30"}, {"unit": "db.service"},
+     "db.service has been in one system call for 20m 0s"),
+    # It is another call each time; nothing but an idle one is in flight.
+    ("StuckInSystemCall", {OLDEST: "70 1 70 2 70 1 70 1 70 2 70 1 70 1 70 2 70 1 70 1"}, {}, ""),
+    ("StuckInSystemCall", {OLDEST: "0x30"}, {}, ""),
+]  # fmt: skip
+SEVERITY = {"BpftrussTableNearlyFull": "info"}
+
+
+@pytest.mark.parametrize("alert,series,labels,summary", ALERTS)
+def test_document_alerts(tmp_path, alert, series, labels, summary):
+    """What the rules say of series of half an hour, a value a minute, after 20 minutes."""
+    (tmp_path / "rules.yml").write_text(re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.S)[1])
+    labels = dict(labels, instance="web:9477", severity=SEVERITY.get(alert, "warning"))
+    labels.pop("__name__", None)
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "alert_rule_test": [{"eval_time": "20m", "alertname": alert, "exp_alerts": [
+            {"exp_labels": labels, "exp_annotations": {"summary": summary}}] if summary else []}],
+    }  # fmt: skip
+    # JSON is YAML, too.
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [test]}))
+    done = subprocess.run([need("promtool"), "test", "rules", tmp_path / "test.yml"],
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -8,7 +8,7 @@
 #include "metrics/metrics.h"
 
 static const struct daemon_status self_of_tests = {
-	.tables = { { "tasks", 12, 1536, 0, 0 }, { "rows", 345, 40000, 0, 0 } },
+	.tables = { { "tasks", 12, 1536, 222, 0 }, { "rows", 345, 40000, 345, 0 } },
 	.nr_tables = 2,
 	.budget_step = 1,
 	.has_call_ns = true,
@@ -22,7 +22,18 @@ static const struct daemon_status self_of_tests = {
 	.start_ns = 1769903998000000000,
 	.own_cpu_ns = 70000000,
 	.resident_bytes = 9437184,
+	.kernel_bytes = 12582912,
 };
+
+/* A set for the options; NULL where that is to be the default. */
+static struct syscall_set *set_of(const char *list)
+{
+	static struct syscall_set *set;
+
+	syscall_set_free(steal_ptr(&set));
+	assert_int_equal(syscall_set_parse(list, &set, NULL), 0);
+	return set;
+}
 
 static struct metrics *metrics_make(const struct metrics_options *options)
 {
@@ -136,7 +147,7 @@ static void golden_metrics(const char *name, struct snapshot *interval,
 
 TEST(test_golden)
 {
-	const struct metrics_options units = { .histograms = true };
+	const struct metrics_options units = { .max_series = 10000, .histograms = set_of("all") };
 	const struct metrics_options processes = { .group = METRICS_BY_PID };
 	const struct metrics_options names = { .group = METRICS_BY_COMM, .top = 100 };
 	const struct metrics_options cgroups = { .group = METRICS_BY_CGROUP };
@@ -151,7 +162,7 @@ TEST(test_golden)
 
 /* --- values --- */
 
-METRICS_TEST(test_histogram, .histograms = true)
+METRICS_TEST(test_histogram, .histograms = set_of("all"))
 {
 	__cleanup(freep) char *text = NULL;
 	struct row row;
@@ -168,11 +179,11 @@ METRICS_TEST(test_histogram, .histograms = true)
 	/* The sum is 1023 + 2 * 1024 + 4 * (2^34 - 1) + 8 * 2^34 ns. */
 	lines_check(
 		text,
-		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"1.024e-06\"} 1\n"
-		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"4.096e-06\"} 3\n"
-		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"4.294967296\"} "
+		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"1.023e-06\"} 1\n"
+		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"4.095e-06\"} 3\n"
+		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"4.294967295\"} "
 		"3\n"
-		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"17.179869184\"} "
+		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"17.179869183\"} "
 		"7\n"
 		"syscall_duration_seconds_bucket{unit=\"-\",syscall=\"read\",le=\"+Inf\"} 15\n"
 		"syscall_duration_seconds_count{unit=\"-\",syscall=\"read\"} 15\n"
@@ -204,7 +215,7 @@ TEST(test_moving_process)
 			  "target_info{unit=\"b.service\",cgroup=\"/a.slice/b.service\"} 1\n");
 }
 
-/* A program that waits for work is not stuck. */
+/* A program that waits for work, or for a peer, is not stuck. */
 METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 {
 	__cleanup(freep) char *text = NULL, *later = NULL;
@@ -212,8 +223,11 @@ METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 	builder_take_process(builder, 1234, "worker", 6, 1250 * MSEC);
 	builder_take_process(builder, 5678, "nginx", 5, 750 * MSEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
-	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
-	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 999 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 2 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "recvfrom", 1, 0, 3 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "ioctl", 1, 0, 4 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "fsync", 2, 0, 987 * SEC + 1);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "openat", 1, 0, 999 * SEC);
 	text = metrics_scrape(metrics, builder);
 	/* It has made no call that ended, so it has no place yet. */
 	lines_check(text, "syscall_oldest_in_flight_seconds{comm=\"other\"} 12.999999999\n"
@@ -221,7 +235,124 @@ METRICS_TEST(test_oldest, .group = METRICS_BY_COMM)
 	metrics_take(metrics, scenario_empty(ABI_OF_TESTS));
 	later = metrics_render(metrics, METRICS_OPENMETRICS);
 	lines_check(later, "syscall_oldest_in_flight_seconds{comm=\"other\"} 0\n"
-			   "syscalls_in_flight{comm=\"other\",syscall=\"write\"} 0\n");
+			   "syscalls_in_flight{comm=\"other\",syscall=\"fsync\"} 0\n");
+}
+
+/* An interval of one process in a cgroup, whose threads spent so many seconds. */
+static struct snapshot *interval_timed(const char *cgroup, uint64_t cpu_s, uint64_t runq_s)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *interval;
+
+	web_process(builder, 100, "nginx", 33, 7, 0);
+	builder_take_calls(builder, 100, ABI_OF_TESTS, "read", 1, 1500, 0, 0);
+	interval = snapshot_take(builder);
+	interval->has_runq = true;
+	interval->processes[0].usage = (struct usage){ .threads_ns = 100 * SEC,
+						       .cpu_ns = cpu_s * SEC,
+						       .runq_ns = runq_s * SEC };
+	names_add(&interval->cgroups, &interval->nr_cgroups, 7, cgroup);
+	return interval;
+}
+
+TEST(test_times)
+{
+	const struct metrics_options options = { .group = METRICS_BY_UNIT };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL;
+
+	metrics_take(metrics, interval_timed("/a.service", 10, 20));
+	/* It was longer on a CPU than it was counted: clocks are read one after the other. */
+	metrics_take(metrics, interval_timed("/a.service", 90, 20));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	lines_check(text, "thread_seconds_total{unit=\"a.service\",state=\"cpu\"} 100\n"
+			  "thread_seconds_total{unit=\"a.service\",state=\"runq\"} 40\n"
+			  "thread_seconds_total{unit=\"a.service\",state=\"sleep\"} 70\n");
+	assert_null(
+		series_find(text, "bpftruss_thread_seconds_total{unit=\"other\",state=\"cpu\"}"));
+}
+
+#define ID "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+
+/* Labels have short ids, infos the whole ones to join by. */
+TEST(test_containers)
+{
+	static const char path[] = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+				   "pod55c6c714_b240_4dec_9a45_57b61696ab6e.slice/"
+				   "cri-containerd-" ID ".scope";
+	static const struct {
+		enum metrics_group group;
+		const char *lines;
+	} groups[] = {
+		{ METRICS_BY_UNIT,
+		  "target_info{unit=\"cri-containerd-2c26b46b68ff.scope\",cgroup=\"/kubepods.slice/"
+		  "kubepods-burstable.slice/kubepods-burstable-pod55c6c714_b240_4dec_9a45_"
+		  "57b61696ab6e.slice/cri-containerd-" ID ".scope\",container_id=\"" ID
+		  "\",pod_uid=\"55c6c714-b240-4dec-9a45-57b61696ab6e\"} 1\n" },
+		{ METRICS_BY_CONTAINER,
+		  "syscalls_total{container=\"2c26b46b68ff\",syscall=\"read\"} 1\n"
+		  "target_info{container=\"2c26b46b68ff\",unit=\"cri-containerd-2c26b46b68ff."
+		  "scope\",container_id=\"" ID "\",pod_uid=\"55c6c714-b240-4dec-9a45-57b61696ab6e"
+		  "\",runtime=\"containerd\"} 1\n" },
+		{ METRICS_BY_POD,
+		  "target_info{pod_uid=\"55c6c714-b240-4dec-9a45-57b61696ab6e\",qos=\"Burstable\"} "
+		  "1\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		const struct metrics_options options = { .group = groups[i].group };
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+		__cleanup(freep) char *text = NULL;
+
+		metrics_take(metrics, interval_timed(path, 1, 1));
+		text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+		lines_check(text, groups[i].lines);
+	}
+}
+
+/* Out of the box, a host has no more series than this. */
+#define MOST_SERIES 500
+
+static size_t lines_count(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text; text = strchr(text, '\n') + 1)
+		count += *text != '#';
+	return count;
+}
+
+METRICS_TEST(test_all_series_of_a_host, .group = METRICS_BY_PID)
+{
+	struct daemon_status full = self_of_tests;
+	__cleanup(freep) char *text = NULL, *own = NULL;
+	uint64_t reserved;
+
+	own = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_in_range(lines_count(own), 40, METRICS_OWN_SERIES);
+	for (uint32_t pid = 1; pid < 100; pid++) {
+		builder_take_process(builder, pid, "busy", 4, 0);
+		for (int nr = 0; nr < 200; nr++) {
+			struct row row;
+
+			row_init_for(&row, pid, ABI_OF_TESTS, nr);
+			row_add_calls(&row, 1000 - pid, 1500, 0, 0);
+			row_add_errors(&row, 1 + nr % 20, 5);
+			row.interrupted = 1;
+			row.in_flight = 1;
+			row.oldest_start_ns = 1;
+			builder_take_row(builder, &row);
+		}
+	}
+	full.nr_tables = STATUS_MAX_TABLES;
+	for (size_t i = 0; i < STATUS_MAX_TABLES; i++)
+		full.tables[i].name = "table";
+	full.kernel_bytes = 1;
+	metrics_take(metrics, snapshot_take(builder));
+	text = render(metrics_write, metrics, &full, METRICS_PROMETHEUS_TEXT);
+	assert_in_range(lines_count(text), MOST_SERIES / 2, MOST_SERIES);
+	reserved = series_value(text, "bpftruss_series_reserved");
+	assert_in_range(reserved, DEFAULT_METRICS_MAX_SERIES - 20, DEFAULT_METRICS_MAX_SERIES);
 }
 
 /* --- random histories --- */
@@ -359,7 +490,7 @@ TEST(test_histories)
 			.group = METRICS_BY_COMM,
 			.top = tops[i / ARRAY_SIZE(limits)],
 			.max_series = limits[i % ARRAY_SIZE(limits)],
-			.histograms = i % 2,
+			.histograms = set_of(i % 2 ? "all" : "none"),
 		};
 
 		assert_int_equal(history_run(&options, 2), 0);

@@ -219,7 +219,7 @@ TEST(test_states)
 	press(&top, "E");
 	assert_non_null(top.message);
 	press(&top, "G");
-	assert_int_equal(top.by, RATE_BY_CONTAINER);
+	assert_int_equal(top.by, RATE_BY_POD);
 }
 
 static void title_check(const struct top *top, size_t index, const char *expected)
