@@ -53,7 +53,7 @@ PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
 	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(CROSS)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig pkg-config
 endif
 PKG_CONFIG ?= pkg-config
-PKGS := libbpf inih jansson libcap libdw libelf libmicrohttpd libseccomp ncursesw sqlite3 zlib
+PKGS := gnutls libbpf inih jansson libcap libdw libelf libmicrohttpd libseccomp ncursesw sqlite3 zlib
 
 MACHINE := $(or $(firstword $(subst -, ,$(CROSS))),$(shell uname -m))
 ARCH := $(patsubst x86_64,x86,$(MACHINE:aarch64=arm64))
@@ -510,7 +510,7 @@ MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page
 INSTALLED := $(BINDIR)/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
 	$(ZSHDIR)/_bpftruss $(FISHDIR)/bpftruss.fish \
 	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
-	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE stacks.conf)
+	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE listen.conf stacks.conf)
 # Folders that a system has even if nothing is in them.
 KEPT := /etc /opt /usr $(foreach top,/usr /usr/local,$(addprefix $(top)/,bin etc lib local share share/man))
 
@@ -527,6 +527,7 @@ install: all ## install below DESTDIR and PREFIX
 		>"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit 1; done
 	install -D -m 644 systemd/bpftruss.sysusers "$(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf"
 	install -D -m 644 systemd/bpftruss.tmpfiles "$(DESTDIR)$(TMPFILESDIR)/bpftruss.conf"
+	install -D -m 644 systemd/listen.conf "$(DESTDIR)$(DOCDIR)/listen.conf"
 	install -D -m 644 systemd/stacks.conf "$(DESTDIR)$(DOCDIR)/stacks.conf"
 	install -D -m 644 LICENSE "$(DESTDIR)$(DOCDIR)/LICENSE"
 	test -e "$(DESTDIR)$(CONFIG)" || \

@@ -247,6 +247,7 @@ def kernel_image(suites, kernel):
 # bpftruss links and live tests run these; 32-bit Arm only gives the numbers of its calls.
 SYSROOT_PACKAGES = {
     "arm64": "libbpf-dev libelf-dev libdw-dev libcap-dev libinih-dev libjansson-dev libmicrohttpd-dev "
+    "libgnutls28-dev "
     "libseccomp-dev libncurses-dev libsqlite3-dev libiberty-dev zlib1g-dev libc6-dev libgcc-12-dev "
     "linux-libc-dev bpftool elfutils binutils busybox python3-minimal libpython3-stdlib "
     "python3-pytest",

@@ -67,6 +67,7 @@ static int config_complete(struct options *o, struct diag *d)
 		[DAEMON_KEEPS_FILES] = SPLIT_FILE,
 	};
 	struct daemon_config *config = &o->daemon;
+	struct guard *guard __cleanup(guard_freep) = NULL;
 	int err;
 
 	if (recorder_is_forgotten(o))
@@ -86,6 +87,9 @@ static int config_complete(struct options *o, struct diag *d)
 	if (config->recorder.is_on)
 		recorder_complete(o);
 	config->follow = o->follow;
+	err = daemon_read_guard(config, &guard, d);
+	if (err)
+		return err;
 	if (o->follow && !o->targets.nr_pids)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"--follow needs --pid: other targets select each process on its "

@@ -343,7 +343,17 @@ const struct option_def option_defs[] = {
 
 	/* Its metrics. */
 	{ "listen", 0, OPTION_ADDRESS, VERB_DAEMON, TO(daemon.listen),
-	  "also serve /metrics on a loopback address (default none)", "metrics" },
+	  "also serve /metrics over TCP (default none)", "metrics" },
+	{ "listen-cert", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.certificate),
+	  "with TLS: the certificate, and those that vouch for it, in PEM", "metrics" },
+	{ "listen-key", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.key),
+	  "and its private key, which others may not read", "metrics" },
+	{ "listen-client-ca", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.client_ca),
+	  "only for clients with a certificate of this CA", "metrics" },
+	{ "listen-auth", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.secrets),
+	  "only for clients with a token or USER:PASSWORD in this file", "metrics" },
+	{ "listen-insecure", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_insecure),
+	  "serve other hosts without TLS, or without asking who they are", "metrics" },
 	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
 	  "group series by unit (default), container, pod, cgroup,\ncomm or pid", "metrics",
 	  .arg = "KEY", WORDS(metrics_words) },

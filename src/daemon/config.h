@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "calls/triggers.h"
 #include "collect/collector.h"
+#include "ipc/guard.h"
 #include "metrics/metrics.h"
 #include "store/history.h"
 
@@ -44,6 +45,8 @@ struct daemon_config {
 	const char *state_dir;
 	const char *group;  /* whose members may ask; NULL: the default, if there is such a group */
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
+	struct guard_files guard;
+	bool listen_insecure; /* other hosts may connect without TLS, or without saying who they are */
 	enum daemon_arguments arguments;
 	struct collector_options collector;
 	bool follow;
@@ -67,6 +70,9 @@ struct daemon_reload {
 	int (*read)(void *closure, const struct daemon_config **ret, struct diag *d);
 	void *closure;
 };
+
+/* Reads what guards `listen`, and checks that it is enough. 0 or -errno with d filled; *ret may be NULL. */
+int daemon_read_guard(const struct daemon_config *config, struct guard **ret, struct diag *d);
 
 /* Runs until told to stop. Returns 0, or -errno with d filled when it could not go on. */
 int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,

@@ -39,6 +39,7 @@ struct daemon {
 	struct call_log calls;
 	struct service service;
 	struct ipc_server *servers[NR_SERVER]; /* NULL: none */
+	struct guard *guard;                   /* of the one over TCP; NULL: none */
 	struct stat bound;                     /* the name of our socket; all zero: systemd's */
 	char asked_at[SOCKET_NAME_SIZE];
 	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
@@ -56,6 +57,7 @@ static void daemon_done(struct daemon *daemon)
 	socket_unlink(daemon->first->socket, &daemon->bound);
 	for (int i = 0; i < NR_SERVER; i++)
 		ipc_server_free(daemon->servers[i]);
+	guard_free(daemon->guard);
 	service_done(&daemon->service);
 	call_log_done(&daemon->calls);
 	counts_done(&daemon->counts);
@@ -187,6 +189,79 @@ static void describe_targets(const struct daemon_config *config, char *buf, size
 	}
 }
 
+/* --- servers ------------------------------------------------------------------------------------ */
+
+/* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
+#define STRANGER_LIFETIME_S 15
+
+int daemon_read_guard(const struct daemon_config *config, struct guard **ret, struct diag *d)
+{
+	const struct guard_files *files = &config->guard;
+	const char *unused = files->certificate ? "listen-cert"
+			     : files->key       ? "listen-key"
+			     : files->client_ca ? "listen-client-ca"
+			     : files->secrets   ? "listen-auth"
+						: NULL;
+	const char *missing = NULL;
+
+	*ret = NULL;
+	if (!config->listen && unused)
+		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen", unused);
+	if (!config->listen || (!unused && socket_tcp_is_loopback(config->listen)))
+		return 0;
+	if (!files->certificate && !files->key)
+		missing = "listen-cert and listen-key";
+	else if (!files->client_ca && !files->secrets)
+		missing = "listen-auth or listen-client-ca";
+	if (missing && !config->listen_insecure && !socket_tcp_is_loopback(config->listen))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--listen: other hosts can connect to %s: give %s, or say "
+				"listen-insecure, too",
+				config->listen, missing);
+	return guard_new(files, ret, d);
+}
+
+static int serve(struct daemon *daemon, int listener, gid_t group, enum server which,
+		 struct diag *d)
+{
+	const struct ipc_server_options options = {
+		.handler = service_answer,
+		.closure = &daemon->service,
+		.group = group,
+		.lifetime_s = which == SERVER_TCP ? STRANGER_LIFETIME_S : 0,
+		.guard = which == SERVER_TCP ? daemon->guard : NULL,
+		.has_any_host =
+			which == SERVER_TCP && !socket_tcp_is_loopback(daemon->first->listen),
+	};
+	struct ipc_server **server = &daemon->servers[which];
+	int err = listener < 0 ? listener : ipc_server_new(listener, &options, server, d);
+
+	if (!err)
+		daemon->sources[SOURCE_CLIENTS + which].fd = ipc_server_fd(*server);
+	return err;
+}
+
+static int serve_tcp(struct daemon *daemon, struct diag *d)
+{
+	/* Whoever comes that way is in no group. */
+	return serve(daemon, socket_listen_tcp(daemon->first->listen, d), getegid(), SERVER_TCP, d);
+}
+
+/* A certificate is renewed long before a daemon is restarted. */
+static int renew_guard(struct daemon *daemon, struct diag *d)
+{
+	struct guard *guard;
+	int err = daemon->guard ? daemon_read_guard(daemon->first, &guard, d) : 0;
+
+	if (err || !daemon->guard)
+		return err;
+	ipc_server_free(steal_ptr(&daemon->servers[SERVER_TCP]));
+	daemon->sources[SOURCE_CLIENTS + SERVER_TCP].fd = -1;
+	guard_free(daemon->guard);
+	daemon->guard = guard;
+	return serve_tcp(daemon, d);
+}
+
 /* The counts up to here go into the history by the old rules. */
 static void daemon_reload_config(struct daemon *daemon)
 {
@@ -207,6 +282,8 @@ static void daemon_reload_config(struct daemon *daemon)
 		collector_follow(daemon);
 		tick_arm(daemon);
 		log_line(LOG_NOTICE, "the configuration was reloaded");
+		if (renew_guard(daemon, &d))
+			log_line(LOG_ERR, "/metrics over TCP: %s", d.text);
 	}
 	notify_send("READY=1");
 }
@@ -246,26 +323,6 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 			strerror(errno));
 }
 
-/* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
-#define STRANGER_LIFETIME_S 15
-
-static int serve(struct daemon *daemon, int listener, gid_t group, enum server which,
-		 struct diag *d)
-{
-	const struct ipc_server_options options = {
-		.handler = service_answer,
-		.closure = &daemon->service,
-		.group = group,
-		.lifetime_s = which == SERVER_TCP ? STRANGER_LIFETIME_S : 0,
-	};
-	struct ipc_server **server = &daemon->servers[which];
-	int err = listener < 0 ? listener : ipc_server_new(listener, &options, server, d);
-
-	if (!err)
-		daemon->sources[SOURCE_CLIENTS + which].fd = ipc_server_fd(*server);
-	return err;
-}
-
 static int open_servers(struct daemon *daemon, struct diag *d)
 {
 	/* The default need not exist: then it is root's. */
@@ -294,7 +351,10 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 	daemon->service.local = daemon->servers[SERVER_LOCAL];
 	if (!daemon->config->listen)
 		return 0;
-	return serve(daemon, socket_listen_tcp(daemon->config->listen, d), group, SERVER_TCP, d);
+	err = daemon_read_guard(daemon->config, &daemon->guard, d);
+	if (err)
+		return err;
+	return serve_tcp(daemon, d);
 }
 
 static int start_counting(struct daemon *daemon, struct diag *d)

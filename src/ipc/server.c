@@ -268,13 +268,32 @@ static bool has_body(struct MHD_Connection *from)
 	       header_find(from, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
+/* Whether the guard knows who asks. Returns 0, or the status of what is missing, and a sentence. */
+static unsigned int client_check(const struct ipc_server *server, struct MHD_Connection *from,
+				 const char **ret_sentence)
+{
+	const struct guard *guard = server->options.guard;
+	const union MHD_ConnectionInfo *session =
+		guard_key(guard) ? MHD_get_connection_info(from, MHD_CONNECTION_INFO_GNUTLS_SESSION)
+				 : NULL;
+
+	*ret_sentence = "show a certificate that the CA of listen-client-ca vouches for";
+	if (!guard_has_certificate(guard, session ? session->tls_session : NULL))
+		return MHD_HTTP_FORBIDDEN;
+	*ret_sentence = "send a token or a password of listen-auth";
+	return guard_has_secret(guard, header_find(from, MHD_HTTP_HEADER_AUTHORIZATION))
+		       ? 0
+		       : MHD_HTTP_UNAUTHORIZED;
+}
+
 /*
  * Fills what a head says that the library has parsed and decoded; it is more lenient than we are. A
  * peer that is not known, over TCP, must ask for localhost. Returns 0, or the status of what is
  * wrong with it, and a sentence.
  */
-static unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
-				 struct ipc_request *ret, const char **ret_sentence)
+static unsigned int request_read(const struct ipc_server *server, struct MHD_Connection *from,
+				 const char *method, const char *path, struct ipc_request *ret,
+				 const char **ret_sentence)
 {
 	bool is_foreign;
 	int nr_parameters;
@@ -290,7 +309,7 @@ static unsigned int request_read(struct MHD_Connection *from, const char *method
 	*ret_sentence = "ask for localhost or an address of it";
 	is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
 	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
-	if (!ret->peer.known && is_foreign)
+	if (!ret->peer.known && is_foreign && !server->options.has_any_host)
 		return MHD_HTTP_FORBIDDEN;
 	*ret_sentence = "a request has no body";
 	if (has_body(from))
@@ -325,6 +344,9 @@ static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answe
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (answer->status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, "Retry-After", "1");
+	if (answer->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate",
+					"Bearer, Basic realm=\"bpftruss\"");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, "Allow", "GET, HEAD, PUT, DELETE");
 	result = MHD_queue_response(to, answer->status, response);
@@ -386,7 +408,8 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	if (!connection)
 		return MHD_NO;
 	socket_peer(connection->fd, server->options.group, &request.peer);
-	refused = request_read(from, method, path, &request, &sentence);
+	refused = client_check(server, from, &sentence)
+			  ?: request_read(server, from, method, path, &request, &sentence);
 	if (!refused && connection->has_nul) {
 		refused = MHD_HTTP_BAD_REQUEST;
 		sentence = "%00 stands for nothing that can be asked";
@@ -397,8 +420,11 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	}
 	server->counts.requests++;
 	if (refused) {
-		server->counts.refused += refused == MHD_HTTP_FORBIDDEN;
-		server->counts.malformed += refused != MHD_HTTP_FORBIDDEN;
+		const bool is_unknown =
+			refused == MHD_HTTP_FORBIDDEN || refused == MHD_HTTP_UNAUTHORIZED;
+
+		server->counts.refused += is_unknown;
+		server->counts.malformed += !is_unknown;
 		ipc_answer_error(&answer, refused, sentence);
 	} else {
 		request_answer(server, connection, &request, &answer);
@@ -435,10 +461,42 @@ static unsigned int clients_fit(unsigned int wanted)
 		       : wanted;
 }
 
+/* What the library wants for TLS; nothing for a server without it. */
+static void tls_options(const struct guard *guard, struct MHD_OptionItem ret[5])
+{
+	size_t count = 0;
+
+	if (guard_key(guard)) {
+		ret[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
+							(void *)guard_key(guard) };
+		ret[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0,
+							(void *)guard_certificate(guard) };
+		ret[count++] = (struct MHD_OptionItem){
+			MHD_OPTION_HTTPS_PRIORITIES, 0,
+			(void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+		};
+	}
+	if (guard_client_ca(guard))
+		ret[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0,
+							(void *)guard_client_ca(guard) };
+	ret[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+}
+
+static int start_error(const struct guard *guard, struct diag *d)
+{
+	if (guard_key(guard) && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+		return diag_set(d, DIAG_FAILED, ENOTSUP,
+				"--listen-cert: the libmicrohttpd of this host has no TLS");
+	return diag_set(d, DIAG_FAILED, EIO,
+			"the HTTP server did not start: see whether memory or file descriptors "
+			"(ulimit -n) have run out");
+}
+
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
 		   struct diag *d)
 {
 	struct ipc_server *server = calloc(1, sizeof(*server));
+	struct MHD_OptionItem tls[5];
 	struct ipc_server_options *o;
 
 	if (!server) {
@@ -458,22 +516,22 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 	 * for each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix
 	 * socket has no address.
 	 */
+	tls_options(o->guard, tls);
 	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
-		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
-		MHD_OPTION_CONNECTION_LIMIT, o->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
-		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-		(size_t)INCREMENT_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server,
-		MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (guard_key(o->guard) ? MHD_USE_TLS : 0), 0,
+		NULL, NULL, request_handle, server, MHD_OPTION_EXTERNAL_LOGGER, library_log, server,
+		MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, o->max_clients,
+		MHD_OPTION_CONNECTION_TIMEOUT, library_patience_s(server),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
+		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
 	if (!server->daemon) {
 		/* In most of its failures the library has closed it, in some it has not. */
 		close(listener);
 		free(server);
-		return diag_set(d, DIAG_FAILED, EIO,
-				"the HTTP server did not start: see whether memory or file "
-				"descriptors (ulimit -n) have run out");
+		return start_error(options->guard, d);
 	}
 	*ret = server;
 	return 0;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "ipc/guard.h"
 #include "ipc/socket.h"
 
 struct ipc_request {
@@ -70,14 +71,17 @@ struct ipc_server_options {
 	 */
 	size_t max_pending_bytes;
 	unsigned int budget_ms;
+	const struct guard *guard; /* of a TCP socket; borrowed; NULL: none */
+	bool has_any_host; /* whoever asks for another name than localhost is answered, too */
 };
 
 struct ipc_server;
 
 /*
- * Serves a listening socket, AF_UNIX or TCP on a loopback address. The descriptor is taken over, and
+ * Serves a listening socket, AF_UNIX or TCP. The descriptor is taken over, and
  * closed when this fails. Raises the soft limit of descriptors; there are at most a third as many
- * clients. Over TCP, requests whose Host is not localhost or a loopback address are refused. Returns
+ * clients. Over TCP, requests whose Host is not localhost or a loopback address are refused unless
+ * has_any_host, and those of clients that the guard does not know. Returns
  * 0 or -errno with d filled.
  */
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
@@ -98,7 +102,7 @@ void ipc_server_run(struct ipc_server *server);
 struct ipc_server_counts {
 	/* Since it was made. */
 	uint64_t requests;    /* whose head was understood, also those of the next two */
-	uint64_t refused;     /* crowded out (503), or of a foreign Host (403) */
+	uint64_t refused;     /* crowded out (503), of a foreign Host (403), not known (401, 403) */
 	uint64_t malformed;   /* answered with 4xx or 505 without the handler */
 	unsigned int clients; /* connected now */
 	size_t pending_bytes; /* of answers not yet taken */

@@ -211,7 +211,7 @@ void socket_peer(int fd, gid_t group, struct ipc_peer *ret)
 	};
 }
 
-/* --- TCP: on loopback addresses alone, as nobody is known there -------------------------------- */
+/* --- TCP ---------------------------------------------------------------------------------------- */
 
 union tcp_address {
 	struct sockaddr any;
@@ -275,11 +275,6 @@ static int tcp_parse(const char *text, union tcp_address *ret, struct diag *d)
 				"%.100s is not ADDRESS:PORT or [ADDRESS]:PORT: give one like "
 				"127.0.0.1:9101",
 				text);
-	if (!is_loopback(ret))
-		return diag_set(d, DIAG_USAGE, EADDRNOTAVAIL,
-				"%s is not of this machine alone: give 127.0.0.1 or [::1], and put "
-				"a proxy before it that asks who comes",
-				text);
 	/* Both families have the port in the same place. */
 	ret->in.sin_port = htons((in_port_t)port);
 	return 0;
@@ -290,6 +285,13 @@ int socket_tcp_check(const char *address, struct diag *d)
 	union tcp_address parsed;
 
 	return tcp_parse(address, &parsed, d);
+}
+
+bool socket_tcp_is_loopback(const char *address)
+{
+	union tcp_address parsed;
+
+	return !tcp_parse(address, &parsed, NULL) && is_loopback(&parsed);
 }
 
 int socket_listen_tcp(const char *address, struct diag *d)

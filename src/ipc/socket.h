@@ -23,13 +23,16 @@ int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 int socket_listen_unix(const char *path, gid_t group, struct diag *d);
 
 /*
- * Binds ADDRESS:PORT or [ADDRESS]:PORT, of a loopback address only (else -EADDRNOTAVAIL); port 0 lets
- * the kernel choose. Returns the descriptor or -errno with d filled.
+ * Binds ADDRESS:PORT or [ADDRESS]:PORT; port 0 lets the kernel choose. Returns the descriptor or -errno
+ * with d filled.
  */
 int socket_listen_tcp(const char *address, struct diag *d);
 
-/* Whether socket_listen_tcp() would take this address; 0, or its -errno with d filled. */
+/* Whether it is such an address; 0, or -EINVAL with d filled. */
 int socket_tcp_check(const char *address, struct diag *d);
+
+/* Whether only this machine can connect to such an address. */
+bool socket_tcp_is_loopback(const char *address);
 
 /* Holds a name as clients write it: sun_path, and a NUL that it may lack. */
 #define SOCKET_NAME_SIZE (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1)

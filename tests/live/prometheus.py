@@ -44,6 +44,7 @@ CONFIG = """\
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
 - job_name: bpftruss
+  %s
   static_configs: [{targets: ['%s']}]
 """
 
@@ -55,11 +56,11 @@ def port_free():
 
 
 class Prometheus(Process):
-    """Runs in a directory of its own, as a context manager; target is HOST:PORT."""
+    """Runs in a directory of its own, as a context manager; target is HOST:PORT, job more lines."""
 
-    def __init__(self, directory, target):
+    def __init__(self, directory, target, job=""):
         config = os.path.join(directory, "prometheus.yml")
-        write(config, CONFIG % target)
+        write(config, CONFIG % (job, target))
         self.port = port_free()
         argv = [need("prometheus"), "--config.file=" + config,
                 "--web.listen-address=127.0.0.1:%d" % self.port,

@@ -200,7 +200,8 @@ def test_compare_without_a_daemon_says_that_there_is_none(tmp_path, side):
 def test_prometheus_reads_what_the_workload_says(live, tmp_path):
     need("prometheus")
     port = port_free()
-    options = ["--listen", "127.0.0.1:%d" % port, "--metrics-by", "comm"]
+    options = ["--listen", "127.0.0.1:%d" % port, "--metrics-by", "comm",
+               "--metrics-histograms", "all", "--metrics-series", "5000", "--metrics-top", "50"]
     daemon = start_daemon(live, tmp_path / "daemon", *options)
     live.play("calls")
     rows = daemon.snapshot("-n", "calls").rows
@@ -258,7 +259,7 @@ def test_over_tcp_there_is_nothing_else_and_strangers_are_cut_off(live, tmp_path
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9477", "192.0.2.1:9477", "nonsense", "127.0.0.1"])
-def test_only_loopback_addresses_are_listened_on(tmp_path, address):
+def test_other_addresses_than_loopback_are_refused_unless_said_twice(tmp_path, address):
     place = ["--socket", tmp_path / "s", "--state-dir", tmp_path]
     result = run("daemon", *place, "--listen", address)
     assert result.returncode in (1, 2)

@@ -302,7 +302,7 @@ TEST(test_refused)
 		{ &compare_face, "--fail-over none", "is not a percentage" },
 		{ &daemon_face, "--socket x", "is not an absolute path" },
 		{ &daemon_face, "--group no-such-group", "there is no group" },
-		{ &daemon_face, "--listen 0.0.0.0:9", "not of this machine alone" },
+		{ &daemon_face, "--listen 0.0.0.0", "is not ADDRESS:PORT" },
 		{ &top_face, "--by arg0", "--by: \"arg0\" is none of pid, comm, unit" },
 		{ &count_face, "-c --stacks=x", "--stacks: \"x\" is none of calls, time" },
 		{ &count_face, "-c --by pid,,", "--by: no key \"\"" },
