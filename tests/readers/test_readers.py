@@ -484,3 +484,27 @@ def test_document_alerts(tmp_path, alert, series, labels, summary):
     done = subprocess.run([need("promtool"), "test", "rules", tmp_path / "test.yml"],
                           capture_output=True, text=True, timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_document_joins_pods_with_their_names(tmp_path):
+    """The example, on series as a host of Kubernetes and kube-state-metrics have them."""
+    uid = "55c6c714-b240-4dec-9a45-57b61696ab6e"
+    example = re.search(r"grouped by `pod`:\n\n((?:    .*\n)+)", DOCUMENT)[1]
+    series = {
+        'bpftruss_syscalls_total{pod_uid="%s",syscall="read"}' % uid: "0+600x10",
+        'bpftruss_syscalls_total{pod_uid="-",syscall="read"}': "0+60x10",
+        'kube_pod_info{uid="%s",namespace="shop",pod="cart-7d9f",instance="ksm:8080"}' % uid: "1x10",
+        'kube_pod_info{uid="%s",namespace="shop",pod="till-5c6d",instance="ksm:8080"}' % uid[::-1]:
+        "1x10",
+    }  # fmt: skip
+    labels = '{pod_uid="%s",syscall="read",namespace="shop",pod="cart-7d9f"}' % uid
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [{"expr": example, "eval_time": "10m",
+                              "exp_samples": [{"labels": labels, "value": 10}]}],
+    }  # fmt: skip
+    (tmp_path / "test.yml").write_text(json.dumps({"tests": [test]}))
+    done = subprocess.run([need("promtool"), "test", "rules", tmp_path / "test.yml"],
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
