@@ -104,12 +104,13 @@ struct rate {
 	const char *unit;            /* not NUL-terminated */
 	size_t unit_length;
 	struct container container;
-	const char *user;     /* NULL: unknown */
-	const char *argument; /* path, directory or file, not NUL-terminated; NULL: none, or unknown */
+	const char *user; /* NULL: unknown */
+	const char
+		*argument; /* path, directory or file, not NUL-terminated; NULL: none, or unknown */
 	size_t argument_length;
 	enum argument_key argument_key; /* why it is unknown; ARGUMENT_ABSENT: not such a line */
-	uint64_t nr_processes; /* with folded ones; 0: nobody */
-	uint64_t threads;      /* alive at the end; 0: ended */
+	uint64_t nr_processes;          /* with folded ones; 0: nobody */
+	uint64_t threads;               /* alive at the end; 0: ended */
 
 	uint64_t calls, errors; /* in the interval */
 	struct microstates states;
