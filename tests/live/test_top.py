@@ -413,8 +413,14 @@ def test_paths_at_the_screen_and_of_a_process(live, terminal):
     screen = terminal("--by", "path", "-p", str(target.pid))
     screen.wait(r"^ +\d\S* +\d\S* .* /nonexistent/path$")
     screen.wait(r"by path, sort CALLS/s")
-    screen.keys("/", "/", "p", "a", "Enter", "Enter")
-    screen.wait(r"^/nonexistent/path  calls/s \d")
+    screen.keys("/", "/", "p", "a", "Enter")
+
+    def is_open():
+        """In an interval without such a call there is no line to open."""
+        screen.keys("Enter")
+        return re.search(r"^/nonexistent/path  calls/s \d", screen.text(), re.M)
+
+    until(is_open, "the path is open")
     screen.wait(r"^(newfstatat|faccessat2?) ")
     screen.keys("Escape", "Escape", "g")
     screen.wait(r"by dir, sort CALLS/s")
