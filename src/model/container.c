@@ -215,7 +215,7 @@ static bool read_id(const struct place *place, struct container *c)
 		return false;
 	if (id.length > ID_DIGITS) {
 		word = (struct bytes){ id.at, id.length - ID_DIGITS - 1 };
-		if (!memchr("-:", word.at[word.length], 2))
+		if (word.at[word.length] != '-' && word.at[word.length] != ':')
 			return false;
 		colon = memrchr(word.at, ':', word.length);
 		if (colon)
