@@ -107,8 +107,8 @@ static int fail(const struct diag *d)
 	return d->kind;
 }
 
-/* Whoever types "bpftruss tpo" hardly means a program, unless there is one. */
-static int check_command(const char *name, struct diag *d)
+/* Whoever types "bpftruss tpo" or "bpftruss -E FOO=bar true" hardly means a program, unless there is one. */
+static int check_command(const char *name, bool is_verb, struct diag *d)
 {
 	struct nearest near = nearest_to(name);
 	char path[PATH_MAX];
@@ -116,7 +116,14 @@ static int check_command(const char *name, struct diag *d)
 	for (size_t i = 1; i < edition.nr_verbs; i++)
 		nearest_look(&near, edition.verbs[i]->name);
 	nearest_look(&near, HELP_VERB);
-	if (!near.best || command_search(name, path, sizeof(path)))
+	if (command_search(name, path, sizeof(path)))
+		return 0;
+	if (strchr(name, '='))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"no program \"%.100s\": use env %.100s COMMAND to set a variable "
+				"(-E is --system-time here)",
+				name, name);
+	if (!near.best || !is_verb)
 		return 0;
 	return diag_set(d, DIAG_USAGE, EINVAL,
 			"\"%.64s\" is neither a verb nor a program in PATH; did you mean \"%s\"?",
@@ -191,9 +198,11 @@ static int read_options(struct options *o, int argc, char **argv, struct diag *d
 		*d = why;
 	if (other)
 		return err;
-	if (!report.once)
+	if (!report.once && !o->is_advised)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"top: these options are for a report of one interval: add --once");
+	if (!report.once)
+		return err;
 	swap_options(o, &report);
 	o->verb = &count_verb;
 	o->count = true;
@@ -252,8 +261,8 @@ static int run(int argc, char **argv, struct diag *d)
 		return err;
 	err = verb ? read_options(&o, argc - skipped, argv + skipped, d)
 		   : read_face_options(&o, argc, argv, d);
-	if (!err && o.command && !o.count)
-		err = check_command(o.command[0], d);
+	if (!err && o.command)
+		err = check_command(o.command[0], !o.count, d);
 	if (!err)
 		err = options_complete(&o, d);
 	if (err)

@@ -525,7 +525,7 @@ static const struct option_def *option_elsewhere(const char *called, const char 
 		{ VERB_COUNT, "-c" },          { VERB_TOP, "top" },
 		{ VERB_DAEMON, "daemon" },     { VERB_SNAPSHOT, "snapshot" },
 		{ VERB_HISTORY, "history" },   { VERB_COMPARE, "compare" },
-		{ VERB_BASELINE, "baseline" }, { VERB_CALLS, "without -c" },
+		{ VERB_BASELINE, "baseline" }, { VERB_CALLS, "for single calls" },
 		{ VERB_RECORDER, "recorder" },
 	};
 
@@ -549,18 +549,26 @@ static const struct option_def *option_not_of_count(const struct options *o)
 	return NULL;
 }
 
+/* What the user calls the verb; "": single calls. */
+static const char *verb_called(const struct options *o)
+{
+	if (o->verb->bit != VERB_COUNT)
+		return o->verb->name;
+	return o->in_flight ? "--in-flight" : o->count ? "-c" : "";
+}
+
 /* The word that getopt does not know stands before where it goes on. */
 static int unknown_option_error(struct options *o, struct diag *d)
 {
 	const char *word = o->argv[optind - 1];
-	const bool counts = o->verb->bit == VERB_COUNT && (o->count || o->in_flight);
-	const char *verb = counts ? "-c" : o->verb->name, *blank = *verb ? " " : "";
+	const char *verb = verb_called(o), *blank = *verb ? " " : "";
 	/* A letter may stand inside a word, as in -cz. */
 	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
 	char called[2 * NEAREST_WORD_MAX] = { '-', (char)optopt };
+	const char *name = *verb ? verb : "single calls", *other, *advice;
+	char help[64];
 	struct nearest near;
 	const struct option_def *elsewhere, *here;
-	const char *other;
 
 	o->is_unknown = true;
 	if (!is_letter)
@@ -574,12 +582,14 @@ static int unknown_option_error(struct options *o, struct diag *d)
 			"--%s is an option of bpftruss without -c, not of -c; to print calls "
 			"and count them, give -C",
 			here->name);
+	advice = o->in_flight ? NULL : option_advice(o->verb->bit, called, NULL, false);
+	o->is_advised = advice != NULL;
+	snprintf(help, sizeof(help), "'bpftruss %s%s--help' lists ", verb, blank);
 	if (elsewhere)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"%s is an option of bpftruss %s, not of %s; 'bpftruss %s%s--help' "
-				"lists those of %s",
-				called, other, *verb ? verb : "single calls", verb, blank,
-				*verb ? verb : "single calls");
+				"%s is an option of bpftruss %s, not of %s; %s%s%s", called, other,
+				name, advice ?: help, advice ? "" : "those of ",
+				advice ? "" : name);
 	near = nearest_to(is_letter ? "" : called + strspn(called, "-"));
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		if (option_defs[i].verbs & o->verb->bit)
@@ -588,9 +598,30 @@ static int unknown_option_error(struct options *o, struct diag *d)
 	if (near.best)
 		return diag_set(d, DIAG_USAGE, EINVAL, "unknown option %s; did you mean --%s?",
 				called, near.best);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"unknown%s option %s; 'bpftruss %s%s--help' lists them",
-			is_letter ? "" : " or ambiguous", called, verb, blank);
+	return diag_set(d, DIAG_USAGE, EINVAL, "unknown%s option %s; %s%s",
+			is_letter ? "" : " or ambiguous", called, advice ?: help,
+			advice ? "" : "them");
+}
+
+/* Sets an option, and tells who was refused what may have been meant. */
+static int option_set_as_typed(const struct option_def *def, struct options *o, const char *called,
+			       const char *arg, struct diag *d)
+{
+	const bool again = def->letter && o->given[def - option_defs];
+	const char twice[] = { '-', def->letter, def->letter, 0 };
+	const char *name = again && def->kind == OPTION_FLAG ? twice : called;
+	const char *advice = option_advice(o->verb->bit, name, arg, true);
+	struct diag why = { 0 };
+	int err;
+
+	if (advice)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s%s%.150s: %s", name, arg ? " " : "",
+				arg ?: "", advice);
+	err = option_set(def, o, called, arg, &why);
+	advice = err ? option_advice(o->verb->bit, called, arg, false) : NULL;
+	return err ? diag_set(d, why.kind, -err, "%s%s%s", why.text, advice ? "; " : "",
+			      advice ?: "")
+		   : 0;
 }
 
 /* Sets the option that getopt has found, and names it as it was written. */
@@ -607,7 +638,7 @@ static int option_take(struct options *o, int key, bool is_long, struct diag *d)
 			snprintf(called, sizeof(called), "--%s", def->name);
 		else
 			snprintf(called, sizeof(called), "-%c", def->letter);
-		return option_set(def, o, called, optarg, d);
+		return option_set_as_typed(def, o, called, optarg, d);
 	}
 	return unknown_option_error(o, d);
 }

@@ -354,6 +354,23 @@ static int record_check(const struct options *o, struct diag *d)
 
 #define FAILS_OR_SUCCEEDS "a call either fails or succeeds: give --failed or --successes-only"
 
+/* Other tools run a command as the user that -u names. */
+static int targets_with_command(const struct options *o, struct diag *d)
+{
+	const struct targets *t = &o->targets;
+	const char *user = NULL;
+
+	for (size_t i = 0; i < t->nr_selectors && !user; i++) {
+		if (t->selectors[i].kind == SELECT_UNIT || t->selectors[i].kind == SELECT_USER)
+			user = t->selectors[i].text;
+	}
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"give either processes (-p, -n, -u, -g, -U, -a) or a command, not both "
+			"(command: \"%.100s\")%s%.64s%s",
+			o->command[0], user ? "; --as-user=" : "", user ?: "",
+			user ? " runs it as a user" : "");
+}
+
 static int count_check(const struct options *o, struct diag *d)
 {
 	const struct collector_options *c = &o->collector;
@@ -384,10 +401,7 @@ static int count_check(const struct options *o, struct diag *d)
 	err = in_flight_check(o, d) ?: report_check(o, d) ?: call_format_check(o, d) ?:
 	      record_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
-		err = diag_set(d, DIAG_USAGE, EINVAL,
-			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
-			       "both (command: \"%s\")",
-			       o->command[0]);
+		err = targets_with_command(o, d);
 	for (size_t i = 0; i < ARRAY_SIZE(rules) && !err; i++) {
 		if (rules[i].broken)
 			err = diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);

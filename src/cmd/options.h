@@ -153,6 +153,7 @@ struct options {
 	const char *as_user; /* who runs the command; "": whoever called sudo; NULL: the caller */
 	bool in_flight;
 	bool is_unknown;      /* the verb has no such option */
+	bool is_advised;      /* the refusal says what may be meant */
 	size_t in_flight_top; /* 0: the default */
 	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
@@ -280,6 +281,12 @@ const char *option_argument(const struct option_def *def);
 
 /* The word that options_print_completion() has for what completes the argument. */
 const char *option_hint(const struct option_def *def);
+
+/*
+ * What a user of strace or top may want instead of an option that is refused, or that was taken as another
+ * one; NULL: it is not known. is_taken: only what is to be refused all the same.
+ */
+const char *option_advice(enum verb_bit verb, const char *called, const char *arg, bool is_taken);
 
 /*
  * Sets a member from an argument, NULL if there is none. A fault is a usage error that begins with

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
+#include "collect/user_names.h"
 #include "model/container.h"
 #include "model/match.h"
 
@@ -84,7 +85,9 @@ static int resolve_unit(const char *text, bool wait, struct selector *s, struct 
 		return err;
 	return diag_set(d, DIAG_FAILED, ENOENT,
 			*near ? "-u: no unit %s is running; did you mean \"%s\"?"
-			      : "-u: no unit %s is running (systemctl lists those that are)",
+			: user_name_exists(text)
+				? "-u: no unit %s is running; -U chooses by user"
+				: "-u: no unit %s is running (systemctl lists those that are)",
 			name, near);
 }
 

@@ -130,6 +130,22 @@ REFUSED = [
     (["report", "/dev/null"], "is not a saved snapshot"),
     (["-c", "--as-user=no-such-user", "true"], "no user is called"),
     ([], "give -p PID for a running process"),
+    (["-p", "nginx"], "; -n NAME chooses processes by name"),
+    (["-y", "ls"], "-y; leave it out"),
+    (["-tt", "ls"], "; -t is --trace here; --elapsed or"),
+    (["-T", "-o", "f", "ls"], "-T; --format=strace"),
+    (["-ff", "ls"], "-ff: all processes share one output"),
+    (["-E", "FOO=bar", "true"], "use env FOO=bar COMMAND"),
+    (["-c", "FOO=bar", "true"], "use env FOO=bar COMMAND"),
+    (["-u", "www-data", "true"], "; --as-user=www-data runs it as a user"),
+    (["-c", "-u", "root", "-d", "1"], "no unit root.service is running; -U chooses by user"),
+    (["-c", "--failed", "-p", "1"], "; with -c: --errors, or -Z"),
+    (["--in-flight", "-l", "-p", "1"], "for single calls, not of --in-flight"),
+    (["top", "-b", "-n", "1"], "-b; --once prints one frame"),
+    (["top", "--once", "-n", "1"], "-n 1: -n is --name here; --once prints one frame"),
+    (["top", "-H"], "-H; --by tid shows threads"),
+    (["top", "-o", "%CPU"], "-o is --output here; --sort cpu sorts"),
+    (["top", "--csv"], "add --once"),
 ]  # fmt: skip
 
 
