@@ -46,6 +46,8 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 
 	if (err)
 		return err;
+	if ((is_baseline || span_is(text)) && o->report.table.keys & GROUP_PID)
+		return diag_set(d, DIAG_USAGE, EINVAL, HISTORY_LACKS_PIDS);
 	ask_add_targets(&url, o);
 	err = ask(o, "GET", &url, &reply, &why);
 	/* A text that is none of these may be a baseline, or a mistyped file. */
@@ -56,6 +58,16 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 	if (err)
 		return diag_set(d, why.kind, -err, "%.500s", why.text);
 	return report_json_read(reply.body, reply.size, &ret->snapshot, &ret->stacks, d);
+}
+
+/* Whether it was saved from the history, which has no pids. */
+static bool is_of_history(const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		if (snapshot->processes[i].pid)
+			return false;
+	}
+	return snapshot->nr_processes != 0;
 }
 
 /* A side as far as it was asked for: a saved snapshot has everybody in it. */
@@ -69,6 +81,8 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 
 	if (err)
 		return err;
+	if (is_file && o->report.table.keys & GROUP_PID && is_of_history(ret->snapshot))
+		return diag_set(d, DIAG_USAGE, EINVAL, HISTORY_LACKS_PIDS);
 	all = steal_ptr(&ret->snapshot);
 	if (is_file && targets_filter(&o->targets, all, &chosen))
 		return diag_oom(d);

@@ -51,10 +51,8 @@ static void print_words(const struct option_def *def, const struct verb *verb)
 {
 	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
 
-	for (size_t i = 0; i < def->nr_words; i++) {
-		if (def->kind != OPTION_KEYS || verb_has_key(verb, def->words[i]))
-			printf(" %s", def->words[i]);
-	}
+	for (size_t i = 0; i < def->nr_words; i++)
+		printf(" %s", def->words[i]);
 	for (size_t i = 0; columns && column_at(i); i++)
 		printf(" %s", column_at(i)->name);
 	for (int err = 1; def->kind == OPTION_ERRNOS && option_argument(def) && err < ERRNOS;
@@ -89,7 +87,7 @@ void options_print_completion(const struct verb *verb)
 		if (def->letter)
 			printf(" -%c", def->letter);
 		printf("\t%s\t%.*s\t", option_hint(def), (int)strcspn(def->help, "\n"), def->help);
-		print_words(def, verb);
+		print_words(def);
 		putchar('\n');
 	}
 }

@@ -426,9 +426,7 @@ static const char *verb_lacks(const struct options *o)
 		  "these" },
 		{ verb == VERB_TOP && o->collector.stacks && o->report.format == FORMAT_JSON,
 		  "top --json has no stacks: use top --once --stacks, or -c --json --stacks" },
-		{ verb == VERB_HISTORY && keys & GROUP_PID,
-		  "--by: the history knows processes by name, user and unit, not by pid; see "
-		  "bpftruss snapshot" },
+		{ verb == VERB_HISTORY && keys & GROUP_PID, HISTORY_LACKS_PIDS },
 		{ verb == VERB_HISTORY && stacks_are_shown(o),
 		  "the history has no call stacks; see bpftruss snapshot --stacks" },
 		{ verb == VERB_HISTORY && (is_chart || o->report.format == FORMAT_CHART) &&

@@ -50,6 +50,11 @@ enum verb_bit {
 /* Keys of --by that what a daemon keeps does not tell apart, for a verb that reports that; else none. */
 unsigned int verb_keys_not_kept(enum verb_bit verb);
 
+/* Refuses to tell processes of the history apart, baselines included. */
+#define HISTORY_LACKS_PIDS                                                                    \
+	"--by: the history knows processes by name, user and unit, not by pid; see bpftruss " \
+	"snapshot"
+
 struct options;
 
 struct verb {
