@@ -51,8 +51,10 @@ static void print_words(const struct option_def *def, const struct verb *verb)
 {
 	bool columns = def->kind == OPTION_SORT || def->kind == OPTION_COLUMNS;
 
-	for (size_t i = 0; i < def->nr_words; i++)
-		printf(" %s", def->words[i]);
+	for (size_t i = 0; i < def->nr_words; i++) {
+		if (def->kind != OPTION_KEYS || verb_has_key(verb, def->words[i]))
+			printf(" %s", def->words[i]);
+	}
 	for (size_t i = 0; columns && column_at(i); i++)
 		printf(" %s", column_at(i)->name);
 	for (int err = 1; def->kind == OPTION_ERRNOS && option_argument(def) && err < ERRNOS;

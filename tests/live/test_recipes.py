@@ -19,7 +19,7 @@ pytestmark = needs_apache
 def recipes():
     """The commands of bpftruss in the section, as they stand there."""
     with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
-        section = re.search(r"^## Six recipes$(.*?)^## ", file.read(), re.M | re.S).group(1)
+        section = re.search(r"^## Seven recipes$(.*?)^## ", file.read(), re.M | re.S).group(1)
     return re.findall(r"^    ((?:sudo )?bpftruss .*)$", section, re.M)
 
 
@@ -31,7 +31,8 @@ CHANGES = [
     (r"-u nginx\b", "-n apache2"),
     (r"--as-user make\b", "--as-user=nobody make --version"),
     (r"^bpftruss top$", "bpftruss top --once"),
-    (r"^bpftruss -([pt]) ", r"bpftruss -d 0.5 -\1 "),
+    (r"^bpftruss -(p|t|-slower-than) ", r"bpftruss -d 0.5 -\1 "),
+    ("100ms", "1us"),
     (r'compare "[^"]+" \S+', "compare 1m now"),
     (r'--from "yesterday 22:00" --to 06:00', "--from -1h"),
 ]
@@ -41,9 +42,11 @@ EXPECTED = [
     ("--version", r"^exact"),
     ("-t open --failed", r'^\d+/\d+:\topenat\(AT_FDCWD, ".*/\.htaccess", .* Err#2 ENOENT$'),
     ("bpftruss -p ", r"^(?:\d+/\d+:\t)?accept4\(\d.* = \d"),
+    ("--slower-than", r"^ +libc\S*`"),
     ("--in-flight", r"^apache2 \d+.*: (accept4|poll|read|epoll)"),
     ("bpftruss top", r"^ *\d+ apache2 "),
     ("--by comm,syscall", r"^apache2 +\S+ +\d+"),
+    ("--errors --by path", r"\.htaccess"),
     ("--errors", r"ENOENT|EAGAIN|all errors"),
     ("--stacks", r"^sys totals:|^exact|^working"),
     ("--flame", r"^accept4 |^openat "),

@@ -246,7 +246,9 @@ TEST(test_refused)
 		const char *text, *sentence;
 	} cases[] = {
 		{ &count_face, "-c -A", "unknown option -A; 'bpftruss -c --help' lists them" },
-		{ &count_face, "-c --failed", "--failed is an option of bpftruss for single calls, not of -c; with -c: --errors" },
+		{ &count_face, "-c --failed",
+		  "--failed is an option of bpftruss for single calls, not of -c; with -c: "
+		  "--errors" },
 		{ &calls_face, "-a --failed -c",
 		  "--failed is an option of bpftruss without -c, not of -c; to print calls and "
 		  "count them, give -C" },
@@ -292,7 +294,8 @@ TEST(test_refused)
 		{ &count_face, "-r ls", "unknown option -r; -D shows" },
 		{ &count_face, "-q ls", "unknown option -q; leave it out" },
 		{ &calls_face, "-P /etc ls", "unknown option -P; --path GLOB" },
-		{ &calls_face, "-tt ls", "\"t\"; -t is --trace here; --elapsed or --format=strace" },
+		{ &calls_face, "-tt ls",
+		  "\"t\"; -t is --trace here; --elapsed or --format=strace" },
 		{ &calls_face, "-ttt ls", "\"tt\"; -t is --trace here; --elapsed or" },
 		{ &count_face, "-i ls", "or 1d; -i is --interval here" },
 		{ &calls_face, "-o f -ff ls", "-ff: all processes share one output" },
