@@ -89,7 +89,7 @@ void options_print_completion(const struct verb *verb)
 		if (def->letter)
 			printf(" -%c", def->letter);
 		printf("\t%s\t%.*s\t", option_hint(def), (int)strcspn(def->help, "\n"), def->help);
-		print_words(def);
+		print_words(def, verb);
 		putchar('\n');
 	}
 }
