@@ -54,7 +54,7 @@ const struct time_scale *scale_for_latencies(uint64_t largest_ns)
 {
 	static const struct scale_step steps[] = {
 		{ 10000000, { "us", 1000, 3 } },
-		{ 10000000000, { "us", 1000, 1 } },
+		{ 100000000, { "us", 1000, 1 } },
 		{ 1000000000000, { "ms", 1000000, 3 } },
 		{ UINT64_MAX, { "s", 1000000000, 3 } },
 	};
@@ -66,7 +66,7 @@ const struct time_scale *scale_for_sums(uint64_t largest_ns)
 {
 	static const struct scale_step steps[] = {
 		{ 10000000, { "us", 1000, 1 } },
-		{ 10000000000, { "ms", 1000000, 3 } },
+		{ 1000000000000, { "ms", 1000000, 3 } },
 		{ UINT64_MAX, { "s", 1000000000, 3 } },
 	};
 

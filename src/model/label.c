@@ -145,7 +145,7 @@ static int compare_weights(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
 
-	return compare_u64(a->weight, b->weight) ?: compare_views(x, y);
+	return compare_u64(b->weight, a->weight) ?: compare_views(x, y);
 }
 
 void samples_merge(struct sample_list *list)

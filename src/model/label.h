@@ -80,7 +80,7 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
 		 enum stack_weight weight, struct sample_list *ret);
 
-/* Makes one of those of the same call that look alike, and orders them by weight, the lightest first. */
+/* Makes one of those of the same call that look alike, and orders them by weight, the heaviest first. */
 void samples_merge(struct sample_list *list);
 
 void samples_done(struct sample_list *list);

@@ -130,7 +130,7 @@ static void chart_measure(struct chart *chart)
 {
 	uint64_t calls = 1, min_ns = UINT64_MAX, max_ns = 0, step;
 	char title[COLUMN_TEXT_MAX];
-	size_t width = 13; /* "waiting for work:" */
+	size_t width = 17; /* of TABLE_WAITING_TITLE in its smaller letters */
 
 	for (size_t i = 0; i < chart->nr_rows; i++) {
 		const struct row *row = &chart->rows[i]->sum;
@@ -342,7 +342,7 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 	for (size_t i = 0; i < chart->nr_rows; i++, y += ROW_HEIGHT) {
 		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
 			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
-				 "waiting for work:");
+				 TABLE_WAITING_TITLE);
 			y += ROW_HEIGHT;
 		}
 		chart_row(chart, i, y);

@@ -328,14 +328,14 @@ static void sheet_add_part(struct sheet *sheet, enum table_half half)
 		if (!part->list.count)
 			return;
 		grid_add_line(sheet->grid, "");
-		grid_add_line(sheet->grid, "waiting for work:");
+		grid_add_line(sheet->grid, TABLE_WAITING_TITLE);
 		grid_add_titles(sheet->grid);
 	}
 	for (size_t i = 0; i < part->shown; i++)
 		sheet_add_row(sheet, &part->list, &part->list.items[i], &part->verdicts[i].found,
 			      NULL);
 	grid_add_rule(sheet->grid);
-	sheet_add_row(sheet, &part->list, &part->list.total, &none, table_half_names[half]);
+	sheet_add_row(sheet, &part->list, &part->list.total, &none, table_half_sums[half]);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */

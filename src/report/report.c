@@ -389,7 +389,8 @@ bool print_thread_time(const struct snapshot *snapshot, bool wants_lock, FILE *o
 		{ lock || !wants_lock ? "sleep" : "lock or sleep",
 		  states.sleep_ns + (lock ? 0 : states.lock_ns), true },
 	};
-	const char *separator = "=";
+	/* The user CPU time above is measured at each call, and differs. */
+	const char *note = " (split by clock ticks)\n  ", *separator = "=";
 
 	if (!total_ns)
 		return false;
@@ -397,12 +398,11 @@ bool print_thread_time(const struct snapshot *snapshot, bool wants_lock, FILE *o
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!parts[i].is_known)
 			continue;
-		/* The line would be too long. */
-		fprintf(out, "%s%s %s %.3f", wants_lock && i == 2 ? "\n  " : " ", separator,
+		fprintf(out, "%s%s %s %.3f", wants_lock && i == 2 ? note : " ", separator,
 			parts[i].name, (double)parts[i].ns / 1e9);
 		separator = "+";
 	}
-	fputc('\n', out);
+	fputs(wants_lock ? "\n" : "\n  (user and system split by clock ticks)\n", out);
 	return true;
 }
 

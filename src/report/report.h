@@ -143,9 +143,9 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 /* --- call stacks: each call of the snapshot is in one, [other stacks] if need be ---------------- */
 
 /*
- * The section below a table: for each of its groups, in its order, the stacks in the layout of
- * DTrace's ustack() and trunc(), the heaviest last. It obeys the table's options keys, sort, top,
- * min_calls, errors_only and waiting. Writes nothing when no stacks were taken.
+ * The section below a table: for each of its groups the stacks in the layout of DTrace's ustack(). The
+ * heaviest group and stack come first; with sort, groups have the order of the table. It obeys the table's
+ * options keys, sort, top, min_calls, errors_only and waiting. Writes nothing when no stacks were taken.
  */
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out);

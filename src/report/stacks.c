@@ -38,9 +38,19 @@ struct section {
 	const struct snapshot *snapshot;
 	const struct stack_options *options;
 	const struct time_scale *scale;
+	uint64_t whole;              /* calls or ns of all groups: what shares are of */
 	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
 	struct nameless nameless;
 	FILE *out;
+};
+
+/* A group of a table, and the calls or ns by which it has its place in the section. */
+struct heavy_group {
+	const struct table_part *part;
+	const struct group *group;
+	enum table_half half;
+	uint64_t weight;
+	size_t place; /* in the table */
 };
 
 /* --- printing --- */
@@ -53,17 +63,27 @@ static void print_time(const struct section *section, const char *title, uint64_
 	fprintf(section->out, "%s%s %s", title, text, section->scale->unit);
 }
 
+static void print_share(const struct section *section, const char *before, uint64_t weight)
+{
+	if (section->whole)
+		fprintf(section->out, "%s%.1f%%", before,
+			(double)weight * 100 / (double)section->whole);
+}
+
 static void print_count(const struct section *section, const struct stack_count *count)
 {
 	char text[SCALED_MAX];
 
 	if (section->options->weight == STACK_WEIGHT_CALLS) {
-		fprintf(section->out, "%*" PRIu64 "\n", COUNT_WIDTH, count->calls);
+		fprintf(section->out, "%*" PRIu64, COUNT_WIDTH, count->calls);
+		print_share(section, "  ", count->calls);
+		fputc('\n', section->out);
 		return;
 	}
 	scale_format(section->scale, count->wall_ns, text, sizeof(text));
-	fprintf(section->out, "%*s %s in %" PRIu64 " call%s: ", COUNT_WIDTH, text,
-		section->scale->unit, count->calls, plural(count->calls));
+	fprintf(section->out, "%*s %s", COUNT_WIDTH, text, section->scale->unit);
+	print_share(section, ", ", count->wall_ns);
+	fprintf(section->out, ", in %" PRIu64 " call%s: ", count->calls, plural(count->calls));
 	/* A kernel without run-queue times cannot tell the two apart. */
 	if (section->snapshot->has_runq) {
 		print_time(section, "sleep ", count->off_ns - count->runq_ns);
@@ -161,41 +181,49 @@ static void count_nameless(struct nameless *nameless, const struct stack_sample 
 	nameless->process[i] = nameless->process[i] ?: sample->process;
 }
 
-/* The first stacks are only summed up if there are more than the options want. */
-static int print_group(struct section *section, const struct table_part *part,
-		       const struct group *group)
+/* Adds up the stacks from an index on, which are more than the options want. */
+static void print_rest(const struct section *section, const struct sample_list *list, size_t from)
 {
 	const bool by_time = section->options->weight == STACK_WEIGHT_TIME;
+	struct stack_count sum = { 0 };
+
+	for (size_t i = from; i < list->count; i++)
+		stack_count_add(&sum, &list->samples[i].count);
+	fprintf(section->out, "\n%*s(%zu %sstack%s%s%s)\n", FRAME_INDENT, "", list->count - from,
+		by_time ? "" : "rarer ", plural(list->count - from), by_time ? " of less time" : "",
+		section->options->top ? "" : "; --top N shows more");
+	print_count(section, &sum);
+}
+
+static int print_group(struct section *section, const struct heavy_group *heavy)
+{
+	const bool by_time = section->options->weight == STACK_WEIGHT_TIME;
+	const struct group *group = heavy->group;
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
 	struct row *row = (struct row *)&group->sum;
-	struct stack_count sum = { 0 };
 	char title[COLUMN_TEXT_MAX];
-	size_t left_out;
+	size_t shown;
 
 	if (samples_list(section->snapshot, &row, 1, section->options->weight, &list))
 		return -ENOMEM;
 	samples_merge(&list);
-	left_out = above(list.count, section->options->top ?: DEFAULT_STACKS);
-	table_group_title(part, group, title);
-	fprintf(section->out, "\n%s: ", title);
+	shown = min_u64(list.count, section->options->top ?: DEFAULT_STACKS);
+	table_group_title(heavy->part, group, title);
+	fprintf(section->out, "\n%s%s: ", title, heavy->half == TABLE_WAITING ? " (waiting)" : "");
 	if (by_time)
 		print_time(section, "", group->sum.wall_ns);
-	fprintf(section->out, "%s%" PRIu64 " call%s, %zu stack%s\n", by_time ? " in " : "",
-		group->sum.calls, plural(group->sum.calls), list.count, plural(list.count));
-	for (size_t i = 0; i < left_out; i++)
-		stack_count_add(&sum, &list.samples[i].count);
-	if (left_out) {
-		fprintf(section->out, "\n%*s(%zu %sstack%s%s%s)\n", FRAME_INDENT, "", left_out,
-			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "",
-			section->options->top ? "" : "; --top N shows more");
-		print_count(section, &sum);
-	}
+	fprintf(section->out, "%s%" PRIu64 " call%s", by_time ? " in " : "", group->sum.calls,
+		plural(group->sum.calls));
+	print_share(section, ", ", heavy->weight);
+	fprintf(section->out, ", %zu stack%s\n", list.count, plural(list.count));
 	for (size_t i = 0; i < list.count; i++) {
 		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
 		count_nameless(&section->nameless, &list.samples[i]);
-		if (i >= left_out && print_stack(section, &list.samples[i]))
+		if (i < shown && print_stack(section, &list.samples[i]))
 			return -ENOMEM;
 	}
+	if (shown < list.count)
+		print_rest(section, &list, shown);
 	return 0;
 }
 
@@ -244,37 +272,71 @@ static void print_completeness(const struct section *section)
 	fputc('\n', section->out);
 }
 
+/* Puts those first that weigh most, but a last group of others stays behind them. */
+static int compare_heavy(const void *x, const void *y)
+{
+	const struct heavy_group *a = x, *b = y;
+	const int order = !!a->group->nr_merged - !!b->group->nr_merged;
+
+	return order ?: compare_u64(b->weight, a->weight) ?: compare_u64(a->place, b->place);
+}
+
+/* The groups of both halves that have calls. Whoever wants the order of --sort gets that of the table. */
+static int list_groups(struct section *section, const struct table_part parts[NR_TABLE_HALF],
+		       bool is_sorted, struct heavy_group **ret, size_t *ret_count)
+{
+	struct heavy_group *list = calloc(parts[TABLE_WORKING].list.nr_groups +
+						  parts[TABLE_WAITING].list.nr_groups + 1,
+					  sizeof(*list));
+	uint64_t most = 0;
+	size_t count = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
+		for (size_t i = 0; i < parts[half].list.nr_groups; i++) {
+			const struct group *group = &parts[half].list.groups[i];
+			const struct row *sum = &group->sum;
+			uint64_t weight = section->options->weight == STACK_WEIGHT_TIME
+						  ? sum->wall_ns
+						  : sum->calls;
+
+			most = max_u64(most, sum->wall_ns);
+			section->whole += weight;
+			if (sum->calls)
+				list[count++] = (struct heavy_group){ &parts[half], group, half,
+								      weight, i };
+		}
+	}
+	/* The whole section has one unit, that of its longest time. */
+	section->scale = scale_for_sums(most);
+	if (!is_sorted)
+		qsort(list, count, sizeof(*list), compare_heavy);
+	*ret = list;
+	*ret_count = count;
+	return 0;
+}
+
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
 	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .list = { 0 } } };
+	struct heavy_group *groups __cleanup(freep) = NULL;
 	struct section section = {
 		.snapshot = snapshot,
 		.options = stack_options,
 		.out = out,
 	};
-	uint64_t most = 0;
+	size_t count = 0;
 
 	if (!snapshot->stacks)
 		return 0;
-	if (table_halves_make(snapshot, options, parts))
+	if (table_halves_make(snapshot, options, parts) ||
+	    list_groups(&section, parts, options->sort.count, &groups, &count))
 		return -ENOMEM;
-	/* The whole section has one unit, that of its longest time. */
-	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		for (size_t i = 0; i < parts[half].list.nr_groups; i++)
-			most = max_u64(most, parts[half].list.groups[i].sum.wall_ns);
-	}
-	section.scale = scale_for_sums(most);
-	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		const struct table_part *part = &parts[half];
-
-		if (half == TABLE_WAITING && part->sum.sum.calls)
-			fputs("\nwaiting for work:\n", out);
-		for (size_t i = 0; i < part->list.nr_groups && !ferror(out); i++) {
-			if (part->list.groups[i].sum.calls &&
-			    print_group(&section, part, &part->list.groups[i]))
-				return -ENOMEM;
-		}
+	for (size_t i = 0; i < count && !ferror(out); i++) {
+		if (print_group(&section, &groups[i]))
+			return -ENOMEM;
 	}
 	print_completeness(&section);
 	print_nameless(&section);

@@ -28,6 +28,7 @@ struct grid_cell {
 /* A row, titles, a rule (none of these), or a line. */
 struct grid_row {
 	bool has_titles;
+	unsigned int section;
 	struct grid_cell *cells;
 	char *line;
 };
@@ -36,7 +37,8 @@ struct grid {
 	struct grid_column *columns;
 	struct grid_row *rows; /* the titles first */
 	size_t nr_columns, nr_rows;
-	double largest[GRID_GROUPS]; /* number of each group */
+	unsigned int section;                       /* of the last row; each titles begin one */
+	double largest[GRID_SECTIONS][GRID_GROUPS]; /* number of each group */
 	bool has_color;
 	int err;
 };
@@ -54,6 +56,7 @@ int grid_new(size_t nr_columns, struct grid **ret)
 	grid_add_row(grid);
 	if (grid->err)
 		return grid->err;
+	grid->rows[0].has_titles = true;
 	*ret = steal_ptr(&grid);
 	return 0;
 }
@@ -103,7 +106,7 @@ static struct grid_row *row_add(struct grid *grid)
 		grid->err = -ENOMEM;
 		return NULL;
 	}
-	grid->rows[grid->nr_rows] = (struct grid_row){ .line = NULL };
+	grid->rows[grid->nr_rows] = (struct grid_row){ .section = grid->section };
 	return &grid->rows[grid->nr_rows++];
 }
 
@@ -137,7 +140,7 @@ void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
 
 void grid_set_number(struct grid *grid, size_t column, double value)
 {
-	double *largest = &grid->largest[grid->columns[column].group];
+	double *largest = &grid->largest[grid->section][grid->columns[column].group];
 
 	if (grid->err)
 		return;
@@ -178,10 +181,12 @@ void emphasis_end(enum emphasis emphasis, bool color, FILE *out)
 
 void grid_add_titles(struct grid *grid)
 {
-	struct grid_row *row = row_add(grid);
-
-	if (row)
-		row->has_titles = true;
+	grid->section = (unsigned int)min_u64(grid->section + 1, GRID_SECTIONS - 1);
+	grid_add_row(grid);
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		grid_set(grid, i, grid->rows[0].cells[i].text ?: "");
+	if (!grid->err)
+		grid->rows[grid->nr_rows - 1].has_titles = true;
 }
 
 void grid_add_rule(struct grid *grid)
@@ -213,43 +218,53 @@ static void rate_format(double largest, double rate, char *buf, size_t size)
 		snprintf(buf, size, "%.*f", decimals, rate);
 }
 
-/* Turns the numbers of a column into texts, now that the largest is known. */
+/* The unit of a column in a section, now that its largest number is known; NULL: it has no times. */
+static const struct time_scale *column_scale(const struct grid *grid, size_t index,
+					     unsigned int section)
+{
+	const struct grid_column *column = &grid->columns[index];
+	const uint64_t largest = (uint64_t)grid->largest[section][column->group];
+
+	return column->kind == GRID_SUM       ? scale_for_sums(largest)
+	       : column->kind == GRID_LATENCY ? scale_for_latencies(largest)
+					      : NULL;
+}
+
+/* Turns a number into a text, and gives a title its unit. */
+static void cell_finish(struct grid *grid, const struct grid_row *row, size_t index)
+{
+	const struct time_scale *scale = column_scale(grid, index, row->section);
+	const struct grid_column *column = &grid->columns[index];
+	struct grid_cell *cell = &row->cells[index];
+	char text[128];
+
+	if (row->has_titles && scale)
+		snprintf(text, sizeof(text), "%s %s%s", cell->text ?: "", scale->unit, column->per);
+	else if (!cell->is_number)
+		return;
+	else if (isnan(cell->number))
+		snprintf(text, sizeof(text), "-");
+	else if (scale)
+		scale_format(scale, (uint64_t)llround(cell->number), text, sizeof(text));
+	else
+		rate_format(grid->largest[row->section][column->group], cell->number, text,
+			    sizeof(text));
+	cell->is_number = false;
+	text_set(grid, &cell->text, text);
+}
+
 static void column_finish(struct grid *grid, size_t index)
 {
 	struct grid_column *column = &grid->columns[index];
-	double largest = grid->largest[column->group];
-	const struct time_scale *scale = NULL;
-	char text[128];
 
-	if (column->kind == GRID_SUM)
-		scale = scale_for_sums((uint64_t)largest);
-	else if (column->kind == GRID_LATENCY)
-		scale = scale_for_latencies((uint64_t)largest);
-	if (scale) {
-		snprintf(text, sizeof(text), "%s %s%s", grid->rows[0].cells[index].text ?: "",
-			 scale->unit, column->per);
-		text_set(grid, &grid->rows[0].cells[index].text, text);
-	}
-	column->kind = GRID_TEXT;
 	for (size_t i = 0; i < grid->nr_rows; i++) {
-		struct grid_cell *cell;
-
 		if (!grid->rows[i].cells)
 			continue;
-		cell = &grid->rows[i].cells[index];
-		if (cell->is_number) {
-			cell->is_number = false;
-			if (isnan(cell->number))
-				snprintf(text, sizeof(text), "-");
-			else if (scale)
-				scale_format(scale, (uint64_t)llround(cell->number), text,
-					     sizeof(text));
-			else
-				rate_format(largest, cell->number, text, sizeof(text));
-			text_set(grid, &cell->text, text);
-		}
-		column->width = max_u64(column->width, text_width(cell->text ?: ""));
+		cell_finish(grid, &grid->rows[i], index);
+		column->width =
+			max_u64(column->width, text_width(grid->rows[i].cells[index].text ?: ""));
 	}
+	column->kind = GRID_TEXT;
 }
 
 static void grid_fit(struct grid *grid, int width)
@@ -281,9 +296,9 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 	for (size_t i = 0; !row->line && i < grid->nr_columns; i++) {
 		const struct grid_column *column = &grid->columns[i];
 		const char *text = row->cells ? row->cells[i].text ?: "" : NULL;
-		enum emphasis emphasis = row == grid->rows ? EMPHASIS_TITLE
-					 : row->cells      ? row->cells[i].emphasis
-							   : EMPHASIS_NONE;
+		enum emphasis emphasis = row->has_titles ? EMPHASIS_TITLE
+					 : row->cells    ? row->cells[i].emphasis
+							 : EMPHASIS_NONE;
 		size_t padding = text ? column->width - text_width(text) : 0;
 
 		if (column->hidden)
@@ -311,7 +326,7 @@ int grid_print(struct grid *grid, int width, FILE *out)
 	if (grid->err)
 		return grid->err;
 	for (size_t i = 0; i < grid->nr_rows; i++)
-		print_row(grid, &grid->rows[grid->rows[i].has_titles ? 0 : i], out);
+		print_row(grid, &grid->rows[i], out);
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -331,6 +346,12 @@ bool row_is_working(const struct row *row, const void *options)
 
 const char *const table_half_names[NR_TABLE_HALF] = {
 	[TABLE_WORKING] = "working",
+	[TABLE_WAITING] = "waiting",
+};
+
+/* What a program does is not known of a call: a lock or a peer may be what it waits for. */
+const char *const table_half_sums[NR_TABLE_HALF] = {
+	[TABLE_WORKING] = "sum",
 	[TABLE_WAITING] = "waiting",
 };
 
@@ -473,7 +494,7 @@ void column_set_scale(struct grid *grid, size_t index, const struct column *colu
 	if (column->kind == COLUMN_SUM)
 		grid_set_scale(grid, index, GRID_SUM, 1, per);
 	else if (column->kind == COLUMN_LATENCY)
-		grid_set_scale(grid, index, GRID_LATENCY, 2, "");
+		grid_set_scale(grid, index, GRID_LATENCY, 2 + (unsigned int)index, "");
 }
 
 void column_set_number(struct grid *grid, size_t index, const struct column *column, uint64_t value)

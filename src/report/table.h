@@ -133,7 +133,8 @@ enum grid_kind {
 	GRID_LATENCY, /* ns; see scale_for_latencies() */
 	GRID_RATE,
 };
-#define GRID_GROUPS 8
+#define GRID_GROUPS   (2 + COLUMNS_MAX)
+#define GRID_SECTIONS 2 /* what comes later is scaled like the last */
 void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsigned int group,
 		    const char *per);
 
@@ -163,7 +164,10 @@ void emphasis_end(enum emphasis emphasis, bool color, FILE *out);
 void grid_set_emphasis(struct grid *grid, size_t column, enum emphasis emphasis);
 void grid_set_color(struct grid *grid, bool color);
 
-/* The titles once more, a line of dashes below every column, and a line of free text. */
+/*
+ * The titles once more, which begin a section with units of its own; a line of dashes below every column;
+ * and a line of free text.
+ */
 void grid_add_titles(struct grid *grid);
 void grid_add_rule(struct grid *grid);
 void grid_add_line(struct grid *grid, const char *text);
@@ -233,8 +237,12 @@ bool row_is_waiting(const struct row *row, const void *options);
 /* Tables show calls that wait for work below the others. */
 enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
 
-/* The name of a half's sum: working, waiting. */
+/* The names of the halves for other programs: working, waiting. */
 extern const char *const table_half_names[NR_TABLE_HALF];
+
+/* What tables call the sum of each half, and the title of the half of calls that wait for work. */
+extern const char *const table_half_sums[NR_TABLE_HALF];
+#define TABLE_WAITING_TITLE "waiting (may be idle):"
 
 struct row_test half_test(enum table_half half, const struct table_options *options);
 
@@ -260,7 +268,7 @@ void table_add_row(struct grid *grid, const struct column_list *columns,
 /* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
 size_t table_text_max(int width);
 
-/* Sets the scale of a column of times: all sums have one unit, all latencies another. */
+/* Sets the scale of a column of times: the sums of a section have one unit, each column of latencies its own. */
 void column_set_scale(struct grid *grid, size_t index, const struct column *column,
 		      const char *per);
 

@@ -55,6 +55,18 @@ static void print_time(const char *name, uint64_t ns, int width, FILE *out)
 		fprintf(out, "     .%06" PRIu64, us);
 }
 
+/* Waits that are not in the column of seconds are said below it, from a hundredth of a second on. */
+#define WAITED_NS 10000000
+
+static void print_waited(const struct row *sum, FILE *out)
+{
+	const uint64_t cpu_ns = row_cpu_ns(sum);
+
+	if (sum->wall_ns >= cpu_ns * 2 + WAITED_NS)
+		fprintf(out, "seconds: CPU time; the calls took %.3f s (-w shows it)\n",
+			(double)sum->wall_ns / 1e9);
+}
+
 int report_truss(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
 	struct table_part part __cleanup(table_part_done) = { .list = { 0 } };
@@ -85,6 +97,7 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
 	fputc('\n', out);
 	print_time("elapsed:", snapshot->elapsed_ns, width, out);
 	fputc('\n', out);
+	print_waited(sum, out);
 	print_thread_time(snapshot, false, out);
 	print_user_time(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);

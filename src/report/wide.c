@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes the wide table. Calls that wait for work stand below the others, in the same columns, and each
- * half has its sum. A column of times has one unit for the whole table.
+ * half has its sum and its units: sums of times have one in a half, a column of latencies has one.
  */
 #include "report/report.h"
+#include "syscalls/families.h"
 #include "syscalls/names.h"
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
@@ -57,7 +58,7 @@ static void add_part(struct grid *grid, const struct column_list *columns,
 	for (size_t i = 0; i < part->list.nr_groups; i++)
 		table_add_row(grid, columns, &part->scope, &part->list.groups[i], NULL, text_max);
 	grid_add_rule(grid);
-	table_add_row(grid, columns, &part->scope, &part->sum, table_half_names[half], text_max);
+	table_add_row(grid, columns, &part->scope, &part->sum, table_half_sums[half], text_max);
 }
 
 #define GAP_MAX 2 /* empty buckets in a row that are still drawn */
@@ -130,6 +131,45 @@ static void print_microstates(const struct snapshot *snapshot, FILE *out)
 		sum.usage.involuntary_switches);
 }
 
+/* A wait that lasts this long is worth a look if it may be for a lock or a peer. */
+#define LONG_WAIT_NS 1000000000
+
+/* Whether a call waits for nothing but work, a child, a signal or a time. */
+static bool call_is_idle(const struct row *row)
+{
+	static const char *const functions[] = { "accept",     "epoll_wait",   "nanosleep", "pause",
+						 "sigsuspend", "sigtimedwait", "wait" };
+	char name[ROW_LABEL_MAX];
+
+	row_call_name(row, name, sizeof(name));
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		if (name_is_of_family(name, functions[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Names the longest wait that may be none for work, and how to find who waits so. */
+static void print_longest(const struct snapshot *snapshot, const struct table_options *options,
+			  FILE *out)
+{
+	const struct row *longest = NULL;
+	char label[ROW_LABEL_MAX];
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		if (row->max_ns >= (longest ? longest->max_ns + 1 : LONG_WAIT_NS) &&
+		    row_is_waiting(row, options) && !call_is_idle(row))
+			longest = row;
+	}
+	if (!longest)
+		return;
+	row_label(longest, label, sizeof(label));
+	fprintf(out, "longest: %s %.3f s; 'bpftruss --slower-than 1s -k -p PID' shows such calls\n",
+		label, (double)longest->max_ns / 1e9);
+}
+
 /* The halves that have calls, in one grid. */
 static int print_table(const struct table_part parts[NR_TABLE_HALF],
 		       const struct table_options *options, FILE *out)
@@ -147,12 +187,14 @@ static int print_table(const struct table_part parts[NR_TABLE_HALF],
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
 		if (!parts[half].list.nr_groups)
 			continue;
-		if (half == TABLE_WAITING && !is_empty)
+		if (half == TABLE_WAITING && is_empty) {
+			/* The titles of the grid are below it. */
+			fputs(TABLE_WAITING_TITLE "\n", out);
+		} else if (half == TABLE_WAITING) {
 			grid_add_line(grid, "");
-		if (half == TABLE_WAITING)
-			grid_add_line(grid, "waiting for work:");
-		if (half == TABLE_WAITING && !is_empty)
+			grid_add_line(grid, TABLE_WAITING_TITLE);
 			grid_add_titles(grid);
+		}
 		add_part(grid, &columns, &parts[half], half, options->width);
 		is_empty = false;
 	}
@@ -173,6 +215,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	err = print_table(parts, &table, out);
 	if (err)
 		return err;
+	print_longest(snapshot, &table, out);
 	if (options->hist)
 		print_bars(parts, out);
 	report_exemplars(snapshot, parts, out);

@@ -99,3 +99,17 @@ bool name_is_variant(const char *call, const char *name)
 	}
 	return false;
 }
+
+bool name_is_of_family(const char *call, const char *function)
+{
+	const char *names = family_of(function) ?: function;
+	char name[64];
+
+	for (size_t length; *names; names += length + (names[length] == ' ')) {
+		length = strcspn(names, " ");
+		snprintf(name, sizeof(name), "%.*s", (int)length, names);
+		if (name_is_variant(call, name))
+			return true;
+	}
+	return false;
+}

@@ -16,5 +16,8 @@ const char *family_of(const char *function);
 /* Whether a call is the one of a name, or its variant for 32-bit programs: stat64, futex_time64, setuid32. */
 bool name_is_variant(const char *call, const char *name);
 
+/* Whether a call is one of those that a function stands for, or a variant of one: family_of(). */
+bool name_is_of_family(const char *call, const char *function);
+
 /* The names of the functions; NULL from the first index on that is out of range. */
 const char *family_name(size_t index);

@@ -218,7 +218,7 @@ static int write_stacks(const struct top *top, const struct row_test *test, size
 		samples_merge(&list);
 	for (size_t i = 0; i < list.count && !err; i++)
 		whole += list.samples[i].count.calls;
-	for (size_t i = list.count; i-- > 0 && pane->count < most && !err;)
+	for (size_t i = 0; i < list.count && pane->count < most && !err; i++)
 		err = write_stack(&list.samples[i], whole, pane);
 	samples_done(&list);
 	if (!err && !pane->count)

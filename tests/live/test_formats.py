@@ -181,11 +181,11 @@ def grid(text):
 def test_working_and_waiting_add_up_to_all_calls(live):
     """And what waits stands in a block of its own."""
     text, report = count_both(live, ["-w", "--columns", "calls,errors,total"], "forks", "clone", 11)
-    working, waiting = total_line(text, "working"), total_line(text, "waiting")
+    working, waiting = total_line(text, "sum"), total_line(text, "waiting")
     assert int(working[1]) + int(waiting[1]) == report.sum("calls")
     assert int(working[2]) + int(waiting[2]) == report.sum("errors")
     assert int(waiting[1]) == report.total("wait4") == 11
-    above, below = text.split("\nwaiting for work:\n")
+    above, below = text.split("\nwaiting (may be idle):\n")
     assert re.search("^getppid ", above, re.M) and not re.search("^wait4 ", above, re.M)
     assert re.search("^wait4 ", below, re.M)
 
@@ -193,14 +193,14 @@ def test_working_and_waiting_add_up_to_all_calls(live):
 def test_what_waits_for_work_may_be_chosen(live):
     options = ["-f", "--columns", "calls", "--waiting", "getppid"]
     text, _ = count_text(live, options, "forks", "clone", 11)
-    above, below = text.split("\nwaiting for work:\n")
+    above, below = text.split("\nwaiting (may be idle):\n")
     assert re.search("^wait4 +11$", above, re.M) and re.search("^getppid +11$", below, re.M)
     assert total_line(text, "waiting")[1] == "11"
 
 
 def test_what_waits_for_work_may_be_all_but_some_calls(live):
     text, table = count_text(live, ["--columns", "calls", "--waiting", "!getppid"], "calls")
-    assert total_line(text, "working")[1] == "1009"
+    assert total_line(text, "sum")[1] == "1009"
     calls = sum(counts["calls"] for counts in table.counts().values())
     assert int(total_line(text, "waiting")[1]) == calls - 1009
 
@@ -213,7 +213,7 @@ def test_the_wide_table_names_its_others(live):
     lines = table_lines(text)
     assert [line[0] for line in lines[:2]] == ["getppid", "getuid"]
     assert lines[2][0].startswith("(") and "others)" in " ".join(lines[2])
-    assert int(lines[2][-1]) + 1009 + 101 == int(total_line(text, "working")[-1])
+    assert int(lines[2][-1]) + 1009 + 101 == int(total_line(text, "sum")[-1])
 
 
 def test_the_histogram_has_as_many_calls_as_were_timed(live):

@@ -226,14 +226,14 @@ TEST(test_scales)
 	scale_check(scale_for_latencies(9999999), 9999999, "us", "9999.999");
 	scale_check(scale_for_latencies(10000000), 80, "us", "0.1");
 	scale_check(scale_for_latencies(10000000), 49, "us", "<0.1");
-	scale_check(scale_for_latencies(9999999999), 9999949999, "us", "9999950.0");
-	scale_check(scale_for_latencies(10000000000), 15000123456, "ms", "15000.123");
-	scale_check(scale_for_latencies(10000000000), 400, "ms", "<0.001");
-	scale_check(scale_for_latencies(10000000000), 500, "ms", "0.001");
+	scale_check(scale_for_latencies(99999999), 99949999, "us", "99950.0");
+	scale_check(scale_for_latencies(100000000), 15000123456, "ms", "15000.123");
+	scale_check(scale_for_latencies(100000000), 400, "ms", "<0.001");
+	scale_check(scale_for_latencies(100000000), 500, "ms", "0.001");
 	scale_check(scale_for_latencies(1000000000000), 1500000, "s", "0.002");
 	scale_check(scale_for_sums(9999999), 1234567, "us", "1234.6");
-	scale_check(scale_for_sums(9999999999), 1234567, "ms", "1.235");
-	scale_check(scale_for_sums(10000000000), 1234567, "s", "0.001");
+	scale_check(scale_for_sums(999999999999), 1234567, "ms", "1.235");
+	scale_check(scale_for_sums(1000000000000), 1234567, "s", "0.001");
 	scale_check(scale_for_sums(UINT64_MAX), UINT64_MAX, "s", "18446744073.710");
 }
 

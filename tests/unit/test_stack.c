@@ -298,7 +298,7 @@ STACKS_TEST(test_no_runq, scenario_stacks())
 	snapshot->has_runq = false;
 	text = render(report_stacks, snapshot, &plain, &stack_options);
 	assert_all(!strstr(text, "sleep"),
-		   strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
+		   strstr(text, "2000.000 ms, 94.9%, in 20 calls: off the CPU 1998.000 ms, "
 				"cpu 2.000 ms\n"));
 }
 
@@ -316,7 +316,7 @@ STACKS_TEST(test_nothing, scenario_stacks())
 	assert_string_equal(untaken, "");
 }
 
-/* Lines of a count alone, and the line of the rest, which is one, too. */
+/* Lines of a count and its share, and the line of the rest, which is one, too. */
 static uint64_t counts_sum(const char *text)
 {
 	uint64_t sum = 0, count;
@@ -326,7 +326,7 @@ static uint64_t counts_sum(const char *text)
 		line += *line == '\n';
 		end = 0;
 		if (sscanf(line, "%" SCNu64 "%n", &count, &end) == 1 && end == 17 &&
-		    line[end] == '\n')
+		    line[end] == ' ')
 			sum += count;
 	}
 	return sum;

@@ -153,7 +153,7 @@ SNAPSHOT_TEST(test_chosen_columns, scenario_web())
 	/* Keys that were not named come first. */
 	assert_int_equal(columns_parse("max", &columns, NULL), 0);
 	chosen = render(report_wide, snapshot, &options);
-	assert_memory_equal(chosen, "syscall         max us\n", 23);
+	assert_memory_equal(chosen, "syscall        max us\n", 22);
 }
 
 /* The column of --sort is always there. */
@@ -180,11 +180,71 @@ SNAPSHOT_TEST(test_waiting_override, scenario_web())
 	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
 	options.waiting = none;
 	working = render(report_wide, snapshot, &options);
-	assert_all(!strstr(working, "waiting"), strstr(working, "\nworking       6118 "));
+	assert_all(!strstr(working, "waiting"), strstr(working, "\nsum           6118 "));
 	options.waiting = all;
 	waiting = render(report_wide, snapshot, &options);
 	assert_all(strstr(waiting, "\nwaiting       6118 "),
-		   strstr(waiting, "\nwaiting for work:\n"));
+		   !strncmp(waiting, "waiting (may be idle):\nsyscall", 30));
+}
+
+static char *render_wait(const char *name, uint64_t wall_ns,
+			 int (*report)(const struct snapshot *, const struct table_options *,
+				       FILE *))
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+
+	builder_take_calls(builder, 1, ABI_OF_TESTS, name, 1, wall_ns, wall_ns - 1000, 0);
+	snapshot = snapshot_take(builder);
+	return render(report, snapshot, &plain);
+}
+
+/* Waits of a second that may be for a lock or a peer are said; those that are idle by design are not. */
+TEST(test_longest_wait)
+{
+	static const struct {
+		const char *name;
+		uint64_t wall_ns;
+		bool is_told;
+	} waits[] = {
+		{ "futex", 2002000000, true },    { "ppoll", 2002000000, true },
+		{ "futex", 999999999, false },    { "epoll_pwait", 2002000000, false },
+		{ "accept4", 2002000000, false }, { "clock_nanosleep", 2002000000, false },
+		{ "wait4", 2002000000, false },   { "rt_sigtimedwait", 2002000000, false },
+		{ "read", 2002000000, false },
+	};
+	char expected[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		__cleanup(freep) char *text =
+			render_wait(waits[i].name, waits[i].wall_ns, report_wide);
+
+		snprintf(expected, sizeof(expected),
+			 "\nlongest: %s 2.002 s; 'bpftruss --slower-than 1s -k -p PID' shows such "
+			 "calls\n",
+			 waits[i].name);
+		assert_true(!!strstr(text, waits[i].is_told ? expected : "longest:") ==
+			    waits[i].is_told);
+	}
+}
+
+/* A table of nothing but waits has its title above the heads of its columns. */
+TEST(test_title_of_waits)
+{
+	__cleanup(freep) char *text = render_wait("futex", 2002000000, report_wide);
+
+	assert_memory_equal(text, "waiting (may be idle):\nsyscall ", 31);
+}
+
+/* The table of truss says what its seconds leave out, when that is most of the time. */
+TEST(test_seconds_are_cpu_time)
+{
+	__cleanup(freep) char *waits = render_wait("futex", 10790 * MSEC, report_truss);
+	__cleanup(freep) char *works = render_wait("read", 2000, report_truss);
+
+	assert_non_null(
+		strstr(waits, "\nseconds: CPU time; the calls took 10.790 s (-w shows it)\n"));
+	assert_null(strstr(works, "seconds: CPU time"));
 }
 
 /* Names that other users chose reach a screen only as printable text. */
