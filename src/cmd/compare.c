@@ -5,6 +5,9 @@
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 
+/* Rows of each half that a table has unless the user says how many. */
+#define DEFAULT_TOP 20
+
 /* "now" is the last minute: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)
 
@@ -116,6 +119,8 @@ static int compare_run(const struct options *o, struct diag *d)
 	table.width = output_width(o, output.stream);
 	table.color = output_has_color(output.stream);
 	table.errors_only |= o->report.errors;
+	if (o->report.format != FORMAT_JSON && o->report.format != FORMAT_CSV)
+		table.top = table.top ?: DEFAULT_TOP;
 	if (compare_view_make(&input, &table, &view))
 		return diag_oom(d);
 	err = output_begin(&output, o);

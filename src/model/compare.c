@@ -56,6 +56,23 @@ static void side_finish(struct compare_side *side, const struct snapshot *snapsh
 	side->p99_ns = hist_quantile_ns(&row->hist, 0.99, row->min_ns, row->max_ns);
 }
 
+/* Whether no figure of both sides is a microsecond from the other's: too little to matter to anybody. */
+#define DIFFERENCE_LEAST_NS 1000
+
+static bool sides_are_close(const struct compare_side *a, const struct compare_side *b)
+{
+	const uint64_t pairs[][2] = { { a->mean_ns, b->mean_ns },
+				      { a->p50_ns, b->p50_ns },
+				      { a->p99_ns, b->p99_ns } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (above(pairs[i][0], pairs[i][1]) >= DIFFERENCE_LEAST_NS ||
+		    above(pairs[i][1], pairs[i][0]) >= DIFFERENCE_LEAST_NS)
+			return false;
+	}
+	return true;
+}
+
 static void comparison_finish(struct comparison *item, const struct snapshot *a,
 			      const struct snapshot *b)
 {
@@ -67,6 +84,10 @@ static void comparison_finish(struct comparison *item, const struct snapshot *a,
 	side_finish(&item->b, b);
 	hist_compare(&x, &y, &difference);
 	item->word = (enum compare_word)difference.word;
+	if (item->word != COMPARE_TOO_FEW && sides_are_close(&item->a, &item->b)) {
+		item->word = COMPARE_NO_CHANGE;
+		difference.tail = 0;
+	}
 	if (!item->a.present)
 		item->word = COMPARE_NEW;
 	else if (!item->b.present)

@@ -191,12 +191,12 @@ static const struct {
 	int rank, change_rank;           /* of both sides, and of the change; high ones go first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
-	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, 0, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 6, 0, REGRESSION_ERRORS },
-	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 4, 0, REGRESSION_TIME },
-	[MEASURE_AVG] = { "avg", "avg +-", GRID_LATENCY, 5, 2, NR_REGRESSION_KIND },
+	[MEASURE_CALLS] = { "calls/s", "calls change", GRID_RATE, 1, 0, REGRESSION_CALLS },
+	[MEASURE_ERRORS] = { "err/s", "errors", GRID_RATE, 6, 0, REGRESSION_ERRORS },
+	[MEASURE_TIME] = { "time/s", "time", GRID_SUM, 4, 0, REGRESSION_TIME },
+	[MEASURE_AVG] = { "avg", "avg", GRID_LATENCY, 5, 2, NR_REGRESSION_KIND },
 	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 7, 0, NR_REGRESSION_KIND },
-	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 3, 0, REGRESSION_P99 },
+	[MEASURE_P99] = { "p99", "p99", GRID_LATENCY, 3, 0, REGRESSION_P99 },
 };
 
 /* Returns ns if it is a time, or ns a second. NAN: unknown. */
@@ -234,8 +234,6 @@ static void rise_format(double rise, char *buf, size_t size)
 {
 	if (isinf(rise))
 		snprintf(buf, size, "new");
-	else if (rise >= 9)
-		snprintf(buf, size, "x%.0f", rise + 1);
 	else if (fabs(rise) < 0.005)
 		snprintf(buf, size, "0%%");
 	else
@@ -424,6 +422,47 @@ static void print_verdict(const struct compare_input *input, const struct compar
 	      out);
 }
 
+/* Writes how the sums of all calls differ. */
+static void print_sums(const struct compare_view *view, FILE *out)
+{
+	double calls[SIDES] = { 0 }, errors[SIDES] = { 0 };
+
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct comparison *total = &view->parts[half].list.total;
+
+		calls[0] += total->a.calls_per_s;
+		calls[1] += total->b.calls_per_s;
+		errors[0] += total->a.errors_per_s;
+		errors[1] += total->b.errors_per_s;
+	}
+	/* How long was counted is not known of one. */
+	if (isnan(calls[0] + calls[1]) || calls[0] + calls[1] <= 0)
+		return;
+	if (calls[0] <= 0 || calls[1] <= 0)
+		fprintf(out, "only %c has calls", calls[0] > 0 ? 'A' : 'B');
+	else if (calls[1] >= calls[0] * 2)
+		fprintf(out, "B has %.0f times the calls of A per second", calls[1] / calls[0]);
+	else if (calls[0] >= calls[1] * 2)
+		fprintf(out, "A has %.0f times the calls of B per second", calls[0] / calls[1]);
+	else
+		fprintf(out, "B has %.1f calls/s (A: %.1f)", calls[1], calls[0]);
+	if (errors[0] > 0 || errors[1] > 0)
+		fprintf(out, ", B %.1f errors/s (A: %.1f)", errors[1], errors[0]);
+	fputc('\n', out);
+}
+
+/* Says how much of one time is in both sides, which makes them alike. */
+static void print_overlap(const struct compare_input *input, FILE *out)
+{
+	const struct snapshot *a = input->a.snapshot, *b = input->b.snapshot;
+	const int64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+	const int64_t to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+
+	if (from < to && !strcmp(a->host, b->host))
+		fprintf(out, "A and B overlap: %.1f s are in both\n",
+			(double)(to - from) / (double)NS_PER_SEC);
+}
+
 int report_comparison(const struct compare_input *input, const struct compare_view *view,
 		      const struct table_options *options, FILE *out)
 {
@@ -450,14 +489,18 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	err = grid_print(grid, options->width, out);
 	if (err)
 		return err;
+	fputc('\n', out);
+	print_sums(view, out);
 	fprintf(out,
-		"\nbeyond noise: %zu slower, %zu faster, %zu differ; %zu new, %zu gone; of %zu "
+		"latency: %zu slower, %zu faster, %zu differ beyond noise; %zu new, %zu gone; of "
+		"%zu "
 		"group%s",
 		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
 		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
 	if (view->left_out)
-		fprintf(out, ", %zu of them not shown", view->left_out);
+		fprintf(out, ", %zu of them not shown (--top N)", view->left_out);
 	fputc('\n', out);
+	print_overlap(input, out);
 	print_unlike(input, out);
 	print_trust("A", input->a.snapshot, out);
 	print_trust("B", input->b.snapshot, out);

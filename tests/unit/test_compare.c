@@ -97,6 +97,16 @@ COMPARED_TEST(test_figures, "read:1000x2m openat:50x1u!50 write:5x1000", 10,
 	assert_has(c, list.total.a.group.sum.calls, 1055, list.total.b.group.sum.calls, 9150);
 }
 
+/* Less than a microsecond matters to nobody, however sure it is. */
+COMPARED_TEST(test_least_difference, "read:5000x300 write:5000x5000", 1,
+	      "read:5000x900 write:5000x9000", 1)
+{
+	const struct comparison *read = find_call(&c->list, "read");
+
+	assert_has(read, word, COMPARE_NO_CHANGE, tail, 0);
+	assert_int_equal(find_call(&c->list, "write")->word, COMPARE_SLOWER);
+}
+
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
 COMPARED_TEST(test_order, "", 1, "read:10x100 write:10x100 fstat:20x50 getrandom:1x2000", 1)
 {
@@ -402,6 +412,35 @@ TEST(test_golden)
 	assert_full(report_comparison_json, &fixture.input, &view);
 }
 
+/* The summary begins with how much more there is. */
+COMPARED_TEST(test_sums, "read:100x1000", 1, "read:2000x1000 openat:800x1u!303", 1)
+{
+	const struct compare_input input = { { "a", c->a }, { "b", c->b }, 0 };
+	const struct compare_input reversed = { { "a", c->b }, { "b", c->a }, 0 };
+	__cleanup(freep) char *text = render(comparison_write, &input, &plain, false);
+	__cleanup(freep) char *back = render(comparison_write, &reversed, &plain, false);
+
+	assert_non_null(strstr(text, "\n\nB has 28 times the calls of A per second, "
+				     "B 303.0 errors/s (A: 0.0)\nlatency: "));
+	assert_non_null(strstr(back, "\n\nA has 28 times the calls of B per second, "));
+	assert_null(strstr(text, "x28"));
+}
+
+/* Time that is in both sides is said, if it is that of one host. */
+TEST(test_overlap)
+{
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	struct snapshot *b = (struct snapshot *)fixture.input.b.snapshot;
+	__cleanup(freep) char *both = render(comparison_write, &fixture.input, &plain, false);
+	__cleanup(freep) char *apart = NULL;
+
+	assert_non_null(strstr(both, "\nA and B overlap: 60.0 s are in both\n"));
+	b->start_ns = fixture.input.a.snapshot->end_ns;
+	b->end_ns = b->start_ns + 60 * (int64_t)SEC;
+	apart = render(comparison_write, &fixture.input, &plain, false);
+	assert_null(strstr(apart, "overlap"));
+}
+
 /* Two hosts, of which one counted slow calls only and lost some. */
 TEST(test_unlike)
 {
@@ -485,7 +524,7 @@ TEST(test_fits)
 			render(comparison_write, &fixture.input, &options, false);
 		size_t columns = 0;
 
-		*strstr(text, "\nbeyond noise") = '\0';
+		*strstr(text, "\nB has ") = '\0';
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 			assert_in_range(strlen(line), 1, width);
 			assert_int_not_equal(line[strlen(line) - 1], ' ');
