@@ -415,6 +415,36 @@ void losses_text(const struct losses *losses, char *buf, size_t size)
 	}
 }
 
+void losses_brief(const struct losses *losses, char *buf, size_t size)
+{
+	/* For those that are too long in loss_texts. */
+	static const char *const briefs[NR_MODEL_LOSS] = {
+		[LOSS_TASK_TABLE_FULL] = "calls lost their process (--max-tasks)",
+		[LOSS_SLOT_TABLE_FULL] = "calls lost their process (--max-rows)",
+		[LOSS_ERRNO_TABLE_FULL] = "errors lost their errno (--max-errnos)",
+		[LOSS_FOREIGN_TABLE_FULL] = "calls of rare kinds lost their process",
+		[LOSS_THREAD_LATE] = "threads may lack first calls",
+		[LOSS_LOOKUP_BUSY] = "calls may be missing",
+		[LOSS_USER_TIME] = "threads lost their time (--max-tasks)",
+		[LOSS_HIST_TABLE_FULL] = "calls lost their time (--max-rows)",
+		[LOSS_ENTER_MISSED] = "calls may be missing",
+		[LOSS_LEAVE_MISSED] = "calls may lack their time",
+		[LOSS_LIFECYCLE_MISSED] = "forks, execs or exits not seen",
+		[LOSS_CHANGE_MISSED] = "renames or moves not seen",
+		[LOSS_KIND_FOLDED] = "ended processes lost their name",
+	};
+	size_t kinds = 0, most = 0;
+
+	for (size_t i = 0; i < NR_MODEL_LOSS; i++) {
+		kinds += losses->count[i] > 0;
+		most = losses->count[i] > losses->count[most] ? i : most;
+	}
+	snprintf(buf, size, "exact");
+	if (kinds)
+		snprintf(buf, size, "not exact: %" PRIu64 " %s%s", losses->count[most],
+			 briefs[most] ?: loss_texts[most].what, kinds > 1 ? ", more" : "");
+}
+
 bool losses_none(const struct losses *losses)
 {
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {

@@ -43,6 +43,9 @@ extern const struct loss_text loss_texts[NR_MODEL_LOSS];
 #define LOSSES_TEXT_MAX 4096
 void losses_text(const struct losses *losses, char *buf, size_t size);
 
+/* Writes "exact", or the loss of the highest count in few words, and whether there are others. */
+void losses_brief(const struct losses *losses, char *buf, size_t size);
+
 bool losses_none(const struct losses *losses);
 
 /* Whether a loss is of what rows are split by alone: all else of the calls is counted. */

@@ -545,6 +545,14 @@ static void cell_cut(const struct column *column, size_t text_max, char *cell)
 		text_cut_front(cell, text_max + text_max / 2);
 }
 
+/* A process keeps one sum of its threads that have ended, without their names. */
+static const char *cell_unknown(const struct column *column, const struct group *group)
+{
+	bool has_ended = group->process && !group->thread && !group->sum.tid;
+
+	return has_ended && !strcmp(column->name, "thread") ? "(ended threads)" : "-";
+}
+
 void table_add_row(struct grid *grid, const struct column_list *columns,
 		   const struct column_scope *scope, const struct group *group, const char *label,
 		   size_t text_max)
@@ -569,7 +577,7 @@ void table_add_row(struct grid *grid, const struct column_list *columns,
 			cell_cut(column, text_max, cell);
 			grid_set(grid, i, cell);
 		} else {
-			grid_set(grid, i, "-");
+			grid_set(grid, i, cell_unknown(column, group));
 		}
 	}
 }

@@ -13,7 +13,7 @@ static const struct {
 	{ "Enter", "calls of this line" },
 	{ "Esc q", "back; from the list, quit" },
 	{ "< > s", "sort by another column" },
-	{ "/", "filter by name, pid, unit" },
+	{ "/ u", "filter by name, pid, user" },
 	{ "g G", "group: pid, comm, unit ..." },
 	{ "H", "threads" },
 	{ "t", "tree of processes" },
@@ -238,14 +238,21 @@ static void draw_trust(struct screen *screen, const struct top *top, int y)
 {
 	bool exact = losses_none(&top->rates->losses);
 	char text[LOSSES_TEXT_MAX], order[160];
+	size_t room;
 	int x;
 
-	losses_text(&top->rates->losses, text, sizeof(text));
-	x = put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	snprintf(order, sizeof(order), "by %s%s, sort %s%s%s%s", rate_by_names[top->by],
 		 top->depths ? " as a tree" : "", columns_sort_head(top),
 		 top->places[top->opened].reversed ? " reversed" : "",
 		 top->filter[0] ? ", filter " : "", top->filter);
+	room = above((uint64_t)screen->width, strlen(order) + 2);
+	losses_text(&top->rates->losses, text, sizeof(text));
+	/* What the lines are sorted by is needed to read them. */
+	if (strlen(text) > room)
+		losses_brief(&top->rates->losses, text, sizeof(text));
+	if (strlen(text) > room)
+		strcpy(text, exact ? "exact" : "not exact");
+	x = put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	put_right(screen, y, x, STYLE_PLAIN, order);
 }
 

@@ -453,6 +453,14 @@ static int key_switch(struct top *top, int offset)
 	return 0;
 }
 
+/* Who knows the key from another top is told what there is instead. */
+static int key_memory(struct top *top, int unused)
+{
+	(void)unused;
+	top->message = "Memory is not measured; P sorts by %CPU, > by another column.";
+	return 0;
+}
+
 static const struct binding {
 	int key;
 	int (*press)(struct top *top, int how);
@@ -480,6 +488,8 @@ static const struct binding {
 	{ 'h', key_switch, offsetof(struct top, help) },
 	{ '?', key_switch, offsetof(struct top, help) },
 	{ '/', key_prompt, PROMPT_FILTER },
+	{ 'u', key_prompt, PROMPT_FILTER },
+	{ 'M', key_memory, 0 },
 	{ 'd', key_prompt, PROMPT_DELAY },
 };
 

@@ -179,7 +179,9 @@ CELL_WRITER(write_time)
 CELL_WRITER(write_oldest)
 {
 	strcpy(text, line->in_flight ? ">" : "-");
-	if (line->in_flight)
+	if (line->in_flight && !line->oldest_early && line->oldest_ns < 1000)
+		strcpy(text, "<1us");
+	else if (line->in_flight)
 		columns_time(line->oldest_ns, text + line->oldest_early);
 }
 
@@ -463,8 +465,8 @@ static const struct top_column columns[] = {
 	COLUMN("THR", 4, false, 11, RATE_THREADS, BY_ANY & ~BY(TID), write_threads, AT(threads)),
 	COLUMN("CALLS/s", 7, false, 1, RATE_CALLS, BY_ANY, write_rate, AT(calls)),
 	COLUMN("ERR/s", 6, false, 4, RATE_ERRORS, BY_ANY, write_rate, AT(errors), LOOKS(BAD)),
-	COLUMN("HISTORY", SPARK_INTERVALS, true, 15, NR_LINE_KEY, BY_ANY, write_history),
-	COLUMN("%CPU", 5, false, 10, RATE_CPU, BY_ANY, write_cpu),
+	COLUMN("HISTORY", SPARK_INTERVALS, true, 13, NR_LINE_KEY, BY_ANY, write_history),
+	COLUMN("%CPU", 5, false, 3, RATE_CPU, BY_ANY, write_cpu),
 	COLUMN("%USR", 4, false, 5, RATE_USR, BY_ANY, write_share, AT(states.user_ns), LOOKS(USER)),
 	COLUMN("%SYS", 4, false, 2, RATE_SYS, BY_ANY, write_share, AT(states.system_ns),
 	       LOOKS(SYSTEM)),
@@ -474,10 +476,10 @@ static const struct top_column columns[] = {
 	       LOOKS(LOCK)),
 	COLUMN("%SLP", 4, false, 6, RATE_SLEEP, BY_ANY, write_share, AT(states.sleep_ns),
 	       LOOKS(SLEEP)),
-	COLUMN("STATES", 16, true, 13, NR_LINE_KEY, BY_ANY, write_bar, LOOKS(STRONG)),
-	COLUMN("MAX", 6, false, 3, RATE_WORST, BY_ANY, write_time, AT(worst_ns)),
+	COLUMN("STATES", 16, true, 14, NR_LINE_KEY, BY_ANY, write_bar, LOOKS(STRONG)),
+	COLUMN("MAX", 6, false, 10, RATE_WORST, BY_ANY, write_time, AT(worst_ns)),
 	COLUMN("OLDEST", 7, false, 9, RATE_OLDEST, BY_ANY, write_oldest),
-	COLUMN("IN CALL", 15, true, 14, NR_LINE_KEY, BY_ANY, write_call),
+	COLUMN("IN CALL", 15, true, 15, NR_LINE_KEY, BY_ANY, write_call),
 	COLUMN("UNIT", 22, true, 16, RATE_UNIT, BY_ONE, write_unit, GROWS(40)),
 	COLUMN("COMMAND", 20, true, 17, NR_LINE_KEY, BY(PID), write_command, GROWS(250)),
 	COLUMN("VCSW/s", 7, false, 18, NR_LINE_KEY, BY_ANY, write_rate,

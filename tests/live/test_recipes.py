@@ -48,11 +48,11 @@ EXPECTED = [
     ("--by comm,syscall", r"^apache2 +\S+ +\d+"),
     ("--errors --by path", r"\.htaccess"),
     ("--errors", r"ENOENT|EAGAIN|all errors"),
-    ("--stacks", r"^sys totals:|^exact|^working"),
+    ("--stacks", r"^sys totals:|^exact|^sum"),
     ("--flame", r"^accept4 |^openat "),
     ("history", r"^start|unit|calls"),
     ("compare", r"calls"),
-    ("-w", r"^working"),
+    ("-w", r"^sum"),
 ]
 
 

@@ -173,6 +173,37 @@ TOP_TEST(test_sizes, 80, 14)
 	}
 }
 
+/* A loss never hides what the lines are sorted by. */
+TOP_TEST(test_losses_leave_the_order, 80, 14)
+{
+	for (int loss = 0; loss < NR_MODEL_LOSS; loss++) {
+		__cleanup(freep) char *text = NULL;
+
+		memset(&top->rates->losses, 0, sizeof(top->rates->losses));
+		top->rates->losses.count[loss] = 115229;
+		text = screen_text(top);
+		assert_non_null(strstr(text, "\nnot exact"));
+		assert_non_null(strstr(text, " by pid, sort CALLS/s|!\n"));
+		if (loss == LOSS_TASK_TABLE_FULL)
+			assert_non_null(strstr(text, "\nnot exact: 115229 calls lost their process "
+						     "(--max-tasks) "));
+	}
+}
+
+/* Keys of other tops do something, or say what does. */
+TOP_TEST(test_keys_of_other_tops, 80, 14)
+{
+	bool quit = false;
+
+	assert_int_equal(top_press(top, 'M', &quit), 0);
+	assert_non_null(strstr(top->message, "Memory is not measured"));
+	assert_int_equal(top_press(top, 'u', &quit), 0);
+	for (const char *key = "www-data"; *key; key++)
+		assert_int_equal(top_press(top, *key, &quit), 0);
+	assert_int_equal(top->nr_shown, 1);
+	assert_int_equal(top_line(top, 0)->pid, 300);
+}
+
 /* No size and no state may write beyond the grid: the sanitizers watch. */
 TEST(test_every_size)
 {

@@ -187,6 +187,20 @@ SNAPSHOT_TEST(test_waiting_override, scenario_web())
 		   !strncmp(waiting, "waiting (may be idle):\nsyscall", 30));
 }
 
+/* Threads that have ended are one row, which says so, and no other row does. */
+SNAPSHOT_TEST(test_ended_threads, scenario_web())
+{
+	const struct table_options options = { .keys = GROUP_PID | GROUP_TID };
+	__cleanup(freep) char *alive = render(report_wide, snapshot, &options);
+	__cleanup(freep) char *ended = NULL;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		snapshot->rows[i]->tid = 0;
+	ended = render(report_wide, snapshot, &options);
+	assert_non_null(strstr(ended, "  -  (ended threads)  nginx "));
+	assert_null(strstr(alive, "ended"));
+}
+
 static char *render_wait(const char *name, uint64_t wall_ns,
 			 int (*report)(const struct snapshot *, const struct table_options *,
 				       FILE *))
