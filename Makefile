@@ -296,7 +296,7 @@ STACK_NAMES :=
 ifeq ($(ARCH),x86)
 STACK_NAMES += chain-clang chain-clang-O0 loads refused alpha.so beta.so heavy.so small
 ifneq ($(GCC),)
-STACK_NAMES += $(addprefix chain-,O0 O2 O3-realign fixed static static-pie stripped linked mini)
+STACK_NAMES += locks $(addprefix chain-,O0 O2 O3-realign fixed static static-pie stripped linked mini)
 endif
 ifneq ($(GXX),)
 STACK_NAMES += throws
@@ -325,6 +325,11 @@ $(STACKS)/chain-%: tests/stacks/chain.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -std=gnu11 $(WARN) -Wno-unused-parameter -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
+
+$(STACKS)/locks: tests/stacks/locks.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(GCC) -std=gnu11 $(WARN) -O2 -g -pthread $< -o $@
 
 $(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile tests/workloads/filter.h
 	$(call msg,CC,$@)

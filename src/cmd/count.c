@@ -229,13 +229,15 @@ static int look_in_flight(struct run *run, const struct options *o, struct diag 
 	if (err)
 		return err;
 	/* This comes first, as threads that go on have no stack any more. */
-	if (flight_stacks_take(&list, top, &stacks))
+	if (in_flight_sort(&list, top) || flight_stacks_take(&list, &stacks))
 		return diag_oom(d);
 	/* Looking takes time, in which nobody is to pay for being counted. */
 	collector_free(steal_ptr(&run->session.collector));
-	in_flight_look(&list, top);
+	in_flight_look(&list);
 	if (flight_stacks_name(stacks, &list))
 		return diag_oom(d);
+	in_flight_fold(&list, top);
+	in_flight_look(&list);
 	err = o->report.format == FORMAT_JSON ? report_in_flight_json(&list, out)
 					      : report_in_flight(&list, out);
 	if (!err && fflush(out))

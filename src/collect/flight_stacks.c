@@ -26,6 +26,9 @@
 
 #define WAIT_MS 50
 
+/* Memory is kept of so many threads at a time. */
+#define BATCH_STACKS 256
+
 /* A thread whose stack is walked. */
 struct flight_thread {
 	struct flight *flight;
@@ -41,15 +44,16 @@ struct flight_thread {
 };
 
 struct flight_process {
-	struct process_id id; /* all zero: it is gone */
+	struct process_id id; /* all zero but its pid: it is gone */
 	uint32_t uid;
+	bool was_looked;
 };
 
 struct flight_stacks {
 	struct flight_thread threads[MAX_FLIGHT_STACKS];
-	size_t nr_threads;
+	size_t nr_threads, first, end; /* those of the batch are from first on, before end */
 	struct flight_process processes[MAX_FLIGHT_STACKS];
-	struct process_memory *memories[MAX_FLIGHT_STACKS]; /* of the processes; NULL: it is gone */
+	struct process_memory *memories[MAX_FLIGHT_STACKS]; /* of the batch; NULL: it is gone */
 	size_t nr_processes;
 	struct flight_code *code;
 };
@@ -80,6 +84,7 @@ static void process_look(struct flight_process *process)
 	int folder __cleanup(closep) = process_open(process->id.pid);
 	struct stat status;
 
+	process->was_looked = true;
 	if (!process_identify(folder, process->id.pid, &process->id) || fstat(folder, &status))
 		return;
 	process->uid = status.st_uid;
@@ -93,22 +98,24 @@ static struct thread_memory *thread_memory(const struct flight_stacks *stacks,
 	return memory ? &memory->threads[thread->place] : NULL;
 }
 
-/* Makes the memory of a process, with a place for each of its threads. */
+/* Makes the memory of a process, with a place for each of its threads in the batch. */
 static int memory_make(struct flight_stacks *stacks, size_t process)
 {
 	struct process_memory *memory;
 	size_t nr = 0;
 
-	for (size_t i = 0; i < stacks->nr_threads; i++) {
+	for (size_t i = stacks->first; i < stacks->end; i++) {
 		if (stacks->threads[i].process == process)
 			stacks->threads[i].place = nr++;
 	}
+	if (!nr)
+		return 0;
 	memory = process_memory_new(stacks->processes[process].id.pid, nr);
 	if (!memory)
 		return -ENOMEM;
 	stacks->memories[process] = memory;
 	memory->nr_threads = nr;
-	for (size_t i = 0; i < stacks->nr_threads; i++) {
+	for (size_t i = stacks->first; i < stacks->end; i++) {
 		if (stacks->threads[i].process == process)
 			thread_memory(stacks, &stacks->threads[i])->thread =
 				&stacks->threads[i].flight->thread;
@@ -122,7 +129,7 @@ static int memories_take(struct flight_stacks *stacks)
 
 	for (size_t i = 0; i < stacks->nr_processes && !err; i++)
 		err = memory_make(stacks, i);
-	for (size_t i = 0; i < stacks->nr_threads && !err; i++) {
+	for (size_t i = stacks->first; i < stacks->end && !err; i++) {
 		struct flight_thread *thread = &stacks->threads[i];
 
 		if (!thread->is_over)
@@ -154,13 +161,14 @@ static void flight_find_code(struct flight *flight, const struct process_memory 
 		flight->module = strdup(memory->names + found->name);
 }
 
-/* Chooses the first threads that are in a call, as far as there is room. */
-static void threads_choose(struct flight_stacks *stacks, struct in_flight *list, size_t top)
+/* Chooses threads that are in a call, as far as there is room. */
+static void threads_choose(struct flight_stacks *stacks, struct in_flight *list, bool is_due)
 {
-	for (size_t i = 0; i < list->count && i < top; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		struct flight *flight = &list->items[i];
 
-		if (flight->thread.state != LISTED_IN_CALL || !flight->thread.ip)
+		if (!flight->is_wanted || flight->is_due != is_due ||
+		    flight->thread.state != LISTED_IN_CALL || !flight->thread.ip)
 			continue;
 		if (stacks->nr_threads == MAX_FLIGHT_STACKS) {
 			list->stacks_left_out++;
@@ -174,20 +182,42 @@ static void threads_choose(struct flight_stacks *stacks, struct in_flight *list,
 	}
 }
 
-int flight_stacks_take(struct in_flight *list, size_t top, struct flight_stacks **ret)
+static void memories_free(struct flight_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->nr_processes; i++)
+		process_memory_free(steal_ptr(&stacks->memories[i]));
+}
+
+/* Takes the next threads, if there are any. */
+static int batch_take(struct flight_stacks *stacks)
+{
+	int err;
+
+	memories_free(stacks);
+	stacks->first = stacks->end;
+	stacks->end = min_u64(stacks->first + BATCH_STACKS, stacks->nr_threads);
+	err = memories_take(stacks);
+	for (size_t i = stacks->first; i < stacks->end && !err; i++) {
+		struct flight_process *process = &stacks->processes[stacks->threads[i].process];
+
+		flight_find_code(stacks->threads[i].flight,
+				 stacks->memories[stacks->threads[i].process]);
+		if (!process->was_looked)
+			process_look(process);
+	}
+	return err;
+}
+
+int flight_stacks_take(struct in_flight *list, struct flight_stacks **ret)
 {
 	struct flight_stacks *stacks __cleanup(flight_stacks_freep) = calloc(1, sizeof(*stacks));
 	int err = stacks ? flight_code_new(&stacks->code) : -ENOMEM;
 
 	if (err)
 		return err;
-	threads_choose(stacks, list, top);
-	err = memories_take(stacks);
-	for (size_t i = 0; i < stacks->nr_threads && !err; i++)
-		flight_find_code(stacks->threads[i].flight,
-				 stacks->memories[stacks->threads[i].process]);
-	for (size_t i = 0; i < stacks->nr_processes && !err; i++)
-		process_look(&stacks->processes[i]);
+	threads_choose(stacks, list, true);
+	threads_choose(stacks, list, false);
+	err = batch_take(stacks);
 	if (!err)
 		*ret = steal_ptr(&stacks);
 	return err;
@@ -197,8 +227,7 @@ void flight_stacks_free(struct flight_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	for (size_t i = 0; i < stacks->nr_processes; i++)
-		process_memory_free(stacks->memories[i]);
+	memories_free(stacks);
 	flight_code_free(stacks->code);
 	free(stacks);
 }
@@ -276,12 +305,12 @@ static bool thread_is_still(const struct flight_stacks *stacks, const struct fli
 	return memory && memory->is_still && !thread->flight->gone && !thread->flight->moved;
 }
 
-/* Walks each stack that is not known yet once. False: all are known. */
+/* Walks each stack of the batch that is not known yet once. False: all are known. */
 static bool threads_walk(struct flight_stacks *stacks, uint64_t until_ns)
 {
 	bool lacks_memory = false, is_over = true;
 
-	for (size_t i = 0; i < stacks->nr_threads; i++) {
+	for (size_t i = stacks->first; i < stacks->end; i++) {
 		struct flight_thread *thread = &stacks->threads[i];
 		bool is_late = clock_mono_ns() >= until_ns || user_wants_end();
 
@@ -309,6 +338,30 @@ static bool threads_walk(struct flight_stacks *stacks, uint64_t until_ns)
 	return !is_over;
 }
 
+static bool stacks_are_equal(const struct flight_thread *a, const struct flight_thread *b)
+{
+	return a->process == b->process && a->stack.end == b->stack.end &&
+	       a->stack.nr_frames == b->stack.nr_frames &&
+	       !memcmp(a->stack.frames, b->stack.frames,
+		       a->stack.nr_frames * sizeof(a->stack.frames[0]));
+}
+
+/* The id of a stack is that of the first one like it. */
+static void stacks_number(struct flight_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->nr_threads; i++) {
+		struct flight_thread *thread = &stacks->threads[i];
+		size_t first = 0;
+
+		if (!thread->stack.nr_frames)
+			continue;
+		while (!stacks_are_equal(&stacks->threads[first], thread))
+			first++;
+		thread->stack.id = first + 1;
+		thread->flight->stack_id = first + 1;
+	}
+}
+
 static int names_add(struct flight_stacks *stacks, struct names *names)
 {
 	int err = 0;
@@ -316,9 +369,8 @@ static int names_add(struct flight_stacks *stacks, struct names *names)
 	for (size_t i = 0; i < stacks->nr_threads && !err; i++) {
 		struct flight_thread *thread = &stacks->threads[i];
 
-		if (!thread->stack.nr_frames)
+		if (thread->stack.id != i + 1)
 			continue;
-		thread->stack.id = i + 1;
 		thread->stack.process = stacks->processes[thread->process].id;
 		thread->stack.uid = stacks->processes[thread->process].uid;
 		err = names_add_stack(names, &thread->stack);
@@ -354,20 +406,34 @@ static int stacks_name(struct flight_stacks *stacks, struct errands *errands,
 	return err;
 }
 
-int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list)
+static int stacks_walk(struct flight_stacks *stacks)
 {
 	uint64_t until_ns = clock_mono_ns() + LEARN_NS;
+	int err = 0;
+
+	while (!err && stacks->first < stacks->end) {
+		for (int i = 0; i < MAX_ROUNDS && threads_walk(stacks, until_ns); i++)
+			;
+		err = batch_take(stacks);
+	}
+	stacks_number(stacks);
+	return err;
+}
+
+int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list)
+{
 	struct errands *errands = NULL;
 	int err = stack_table_new(&list->stacks);
 
-	for (int i = 0; i < MAX_ROUNDS && threads_walk(stacks, until_ns); i++)
-		;
+	err = err ?: stacks_walk(stacks);
 	err = err ?: errands_new(&errands);
 	err = err ?: stacks_name(stacks, errands, list->stacks);
 	errands_free(errands);
 	for (size_t i = 0; i < stacks->nr_threads && !err; i++) {
-		if (stacks->threads[i].stack.nr_frames)
-			stacks->threads[i].flight->stack = stack_table_find(list->stacks, i + 1);
+		struct flight_thread *thread = &stacks->threads[i];
+
+		if (thread->stack.id)
+			thread->flight->stack = stack_table_find(list->stacks, thread->stack.id);
 	}
 	return err;
 }

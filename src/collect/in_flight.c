@@ -35,7 +35,6 @@ int collector_list_calls(const struct collector *c, struct in_flight *ret, struc
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot list the calls in flight: %s",
 				strerror(-err));
-	in_flight_fold(ret);
 	return 0;
 }
 
@@ -112,6 +111,7 @@ static void flight_look(struct flight *flight, struct wanted_ends *ends)
 	char path[64], comm[32];
 	size_t wanted = ends->count;
 
+	flight->was_looked = true;
 	snprintf(path, sizeof(path), "task/%u", thread->tid);
 	flight->gone = process < 0 || faccessat(process, path, F_OK, 0) != 0;
 	if (flight->gone)
@@ -134,13 +134,15 @@ static void flight_look(struct flight *flight, struct wanted_ends *ends)
 	ends->count = wanted;
 }
 
-void in_flight_look(struct in_flight *list, size_t top)
+void in_flight_look(struct in_flight *list)
 {
 	struct wanted_ends *ends __cleanup(freep) = calloc(1, sizeof(*ends));
 
-	list->shown = ends ? min_u64(list->count, top) : 0;
-	for (size_t i = 0; i < list->shown; i++)
-		flight_look(&list->items[i], ends);
+	for (size_t i = 0; i < list->count && ends; i++) {
+		if (list->items[i].is_due)
+			flight_look(&list->items[i], ends);
+		list->items[i].is_due = false;
+	}
 	if (ends)
 		wanted_ends_find(ends);
 }

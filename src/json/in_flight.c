@@ -51,6 +51,20 @@ static void put_call(struct json_writer *to, const struct flight *flight)
 	json_put_number_if(to, "caller_offset", flight->module, flight->offset);
 }
 
+static void put_members(struct json_writer *to, const struct flight *flight)
+{
+	json_put_list(to, "others");
+	for (size_t i = 0; i < flight->nr_members; i++) {
+		json_put_object(to, NULL);
+		json_put_number(to, "tid", flight->members[i].tid);
+		json_put_bytes(to, "thread", flight->members[i].comm,
+			       sizeof(flight->members[i].comm));
+		json_put_end(to);
+	}
+	json_put_end(to);
+	json_put_number(to, "others_left_out", flight->others - flight->nr_members);
+}
+
 static void put_flight(struct json_writer *to, const struct flight *flight)
 {
 	const struct listed_thread *thread = &flight->thread;
@@ -63,6 +77,7 @@ static void put_flight(struct json_writer *to, const struct flight *flight)
 	json_put_word(to, "state", flight->gone ? "ended" : states[thread->state]);
 	json_put_number(to, "threads", 1 + flight->others);
 	json_put_bool(to, "apart", flight->apart);
+	put_members(to, flight);
 	if (thread->state == LISTED_IN_CALL) {
 		json_put_bool(to, "ended_since", flight->gone || flight->moved);
 		put_call(to, flight);

@@ -7,16 +7,19 @@
 #include "base/text.h"
 #include "syscalls/arguments.h"
 
+static void flight_done(struct flight *flight)
+{
+	for (size_t i = 0; i < flight->nr_facts; i++)
+		free(flight->facts[i].value);
+	free(flight->members);
+	free(flight->kernel);
+	free(flight->module);
+}
+
 void in_flight_done(struct in_flight *list)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		struct flight *flight = &list->items[i];
-
-		for (size_t j = 0; j < flight->nr_facts; j++)
-			free(flight->facts[j].value);
-		free(flight->kernel);
-		free(flight->module);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		flight_done(&list->items[i]);
 	free(list->items);
 	stack_table_free(list->stacks);
 	*list = (struct in_flight){ 0 };
@@ -55,36 +58,115 @@ static uint64_t wait_object(const struct listed_thread *thread)
 	}
 }
 
-static int compare_waits(const struct listed_thread *a, const struct listed_thread *b)
+/* Threads of one kind call from the same place. Of futexes, each of which may be another, see below. */
+static int compare_kinds(const struct flight *first, const struct flight *second)
 {
-	return compare_u64(a->pid, b->pid)
-		       ?: compare_u64(a->state, b->state)
-		       ?: compare_u64(a->abi, b->abi)
-		       ?: compare_u64((uint64_t)a->nr, (uint64_t)b->nr)
-		       ?: compare_u64(wait_object(a), wait_object(b));
+	const struct listed_thread *a = &first->thread, *b = &second->thread;
+	int order = compare_u64(a->pid, b->pid)
+			    ?: compare_u64(a->state, b->state)
+			    ?: compare_u64(a->abi, b->abi)
+			    ?: compare_u64((uint64_t)a->nr, (uint64_t)b->nr)
+			    ?: compare_u64(a->ip, b->ip);
+
+	if (order || first_kind(a) == ARG_FUTEX)
+		return order;
+	return compare_u64(wait_object(a), wait_object(b));
 }
 
-static int compare_ages(const struct listed_thread *a, const struct listed_thread *b)
+/* Threads that have no stack may differ in what they do. */
+static int compare_stacks(const struct flight *a, const struct flight *b)
 {
+	return compare_kinds(a, b) ?: compare_u64(a->stack_id, b->stack_id);
+}
+
+static int compare_waits(const struct flight *a, const struct flight *b)
+{
+	return compare_stacks(a, b)
+		       ?: compare_u64(wait_object(&a->thread), wait_object(&b->thread));
+}
+
+static int compare_ages(const struct flight *first, const struct flight *second)
+{
+	const struct listed_thread *a = &first->thread, *b = &second->thread;
+
 	return compare_u64(a->state, b->state)
 		       ?: compare_u64(b->age_ns, a->age_ns)
 		       ?: compare_u64(a->pid, b->pid)
 		       ?: compare_u64(a->tid, b->tid);
 }
 
+static int by_kind(const void *a, const void *b)
+{
+	return compare_kinds(a, b) ?: compare_ages(a, b);
+}
+
 static int by_wait(const void *a, const void *b)
 {
-	const struct flight *first = a, *second = b;
-
-	return compare_waits(&first->thread, &second->thread)
-		       ?: compare_ages(&first->thread, &second->thread);
+	return compare_waits(a, b) ?: compare_ages(a, b);
 }
 
 static int by_age(const void *a, const void *b)
 {
-	const struct flight *first = a, *second = b;
+	return compare_ages(a, b);
+}
 
-	return compare_ages(&first->thread, &second->thread);
+static int by_tid(const void *a, const void *b)
+{
+	const struct flight_member *first = a, *second = b;
+
+	return compare_u64(first->tid, second->tid);
+}
+
+/* A kind is wanted if its first thread is among the first ones of all kinds. */
+int in_flight_sort(struct in_flight *list, size_t top)
+{
+	size_t *kinds __cleanup(freep) = calloc(list->count ?: 1, sizeof(*kinds));
+	size_t kind = 0, due = 0;
+
+	if (!kinds)
+		return -ENOMEM;
+	if (!list->count)
+		return 0;
+	qsort(list->items, list->count, sizeof(*list->items), by_kind);
+	for (size_t i = 0; i < list->count; i++) {
+		list->items[i].is_due = !i || compare_kinds(&list->items[i - 1], &list->items[i]);
+		kind += list->items[i].is_due;
+		list->items[i].stack_id = kind - 1;
+	}
+	qsort(list->items, list->count, sizeof(*list->items), by_age);
+	/* The first of its kind is also the first here. */
+	for (size_t i = 0; i < list->count; i++) {
+		struct flight *flight = &list->items[i];
+
+		flight->is_due = flight->is_due && due < top;
+		due += flight->is_due;
+		kinds[flight->stack_id] |= flight->is_due;
+		flight->is_wanted = kinds[flight->stack_id];
+		flight->stack_id = 0;
+	}
+	return 0;
+}
+
+static void member_add(struct flight *flight, uint32_t tid, const char *comm)
+{
+	struct flight_member *member;
+
+	if (flight->nr_members == MAX_FLIGHT_MEMBERS ||
+	    !array_grow(&flight->members, flight->nr_members, sizeof(*flight->members)))
+		return;
+	member = &flight->members[flight->nr_members++];
+	member->tid = tid;
+	memcpy(member->comm, comm, sizeof(member->comm));
+}
+
+/* Adds a younger one, which is gone then, and whoever waits like it. */
+static void flight_merge(struct flight *flight, struct flight *other)
+{
+	flight->others += 1 + other->others;
+	member_add(flight, other->thread.tid, other->thread.comm);
+	for (size_t i = 0; i < other->nr_members; i++)
+		member_add(flight, other->members[i].tid, other->members[i].comm);
+	flight_done(other);
 }
 
 /* Keeps the first of each run of items that are the same. */
@@ -95,10 +177,10 @@ static void fold_same(struct in_flight *list)
 	for (size_t i = 1; i < list->count; i++) {
 		struct flight *last = &list->items[kept];
 
-		if (compare_waits(&last->thread, &list->items[i].thread))
+		if (compare_waits(last, &list->items[i]))
 			list->items[++kept] = list->items[i];
 		else
-			last->others++;
+			flight_merge(last, &list->items[i]);
 	}
 	list->count = kept + 1;
 }
@@ -108,7 +190,7 @@ static bool waits_alone(const struct flight *flight)
 	return !flight->others && first_kind(&flight->thread) == ARG_FUTEX;
 }
 
-/* Idle workers have a futex each: futexes with a single waiter are one item, too. */
+/* Idle workers have a futex each: futexes with a single waiter and one stack are one item, too. */
 static void fold_alone(struct in_flight *list)
 {
 	struct flight *alone = NULL;
@@ -119,29 +201,45 @@ static void fold_alone(struct in_flight *list)
 
 		if (!waits_alone(&flight)) {
 			list->items[kept++] = flight;
-		} else if (!alone || alone->thread.pid != flight.thread.pid ||
-			   alone->thread.abi != flight.thread.abi ||
-			   alone->thread.nr != flight.thread.nr) {
+		} else if (!alone || compare_stacks(alone, &flight)) {
 			alone = &list->items[kept++];
 			*alone = flight;
 		} else {
-			if (compare_ages(&flight.thread, &alone->thread) < 0)
-				alone->thread = flight.thread;
-			alone->others++;
+			if (compare_ages(&flight, alone) < 0) {
+				struct flight younger = *alone;
+
+				flight.others = younger.others;
+				flight.members = steal_ptr(&younger.members);
+				flight.nr_members = younger.nr_members;
+				younger.others = younger.nr_members = 0;
+				*alone = flight;
+				flight = younger;
+			}
+			flight_merge(alone, &flight);
 			alone->apart = true;
 		}
 	}
 	list->count = kept;
 }
 
-void in_flight_fold(struct in_flight *list)
+void in_flight_fold(struct in_flight *list, size_t top)
 {
+	list->shown = min_u64(list->count, top);
 	if (!list->count)
 		return;
 	qsort(list->items, list->count, sizeof(*list->items), by_wait);
 	fold_same(list);
 	fold_alone(list);
 	qsort(list->items, list->count, sizeof(*list->items), by_age);
+	list->shown = min_u64(list->count, top);
+	for (size_t i = 0; i < list->count; i++) {
+		struct flight *flight = &list->items[i];
+
+		flight->is_due = i < list->shown && !flight->was_looked;
+		if (flight->nr_members)
+			qsort(flight->members, flight->nr_members, sizeof(*flight->members),
+			      by_tid);
+	}
 }
 
 void flight_add_fact(struct flight *flight, const char *key, char *value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Says what threads do at one moment: the answer of --in-flight. Threads of one process that wait
- * for the same thing are one item, represented by the thread that has waited longest.
+ * for the same thing and have the same stack are one item, represented by the one that has waited
+ * longest.
  */
 #pragma once
 
@@ -17,10 +18,26 @@ struct flight_fact {
 
 #define MAX_FLIGHT_FACTS 12
 
+/* A thread that waits like the one that represents it. */
+struct flight_member {
+	uint32_t tid;
+	char comm[16];
+};
+
+/* The members of an item that are kept; the others are only counted. */
+#define MAX_FLIGHT_MEMBERS 256
+
 struct flight {
 	struct listed_thread thread;
-	uint64_t others; /* threads that wait like it */
-	bool apart;      /* each of them for a futex of its own */
+	uint64_t others;               /* threads that wait like it */
+	bool apart;                    /* each of them for a futex of its own */
+	struct flight_member *members; /* owned: the first of the others, by tid */
+	size_t nr_members;
+
+	bool is_wanted;    /* its stack is wanted: it may be among those that are shown */
+	bool is_due;       /* what follows is to be looked up */
+	bool was_looked;   /* it was */
+	uint64_t stack_id; /* the same for equal stacks of a process; 0: not known */
 
 	/* Looked up for those that are shown. */
 	char comm[16];    /* of the process */
@@ -50,10 +67,16 @@ void in_flight_done(struct in_flight *list);
 int in_flight_add(struct in_flight *list, const struct listed_thread *thread);
 
 /*
- * Merges threads that wait alike, and sorts: the longest wait first; threads in no call, whose age
- * is unknown, last.
+ * Sorts threads: the longest wait first; threads in no call, whose age is unknown, last. Those of the
+ * first kinds of waits are marked as wanted, and the first of each kind as due. 0 or -ENOMEM.
  */
-void in_flight_fold(struct in_flight *list);
+int in_flight_sort(struct in_flight *list, size_t top);
+
+/*
+ * Merges threads that wait alike, sorts as before, and marks those of the first items as due that were
+ * not looked at. Threads whose stacks differ are never merged, nor are those with and without a stack.
+ */
+void in_flight_fold(struct in_flight *list, size_t top);
 
 /* Takes a value over, which may be NULL. No call has more than MAX_FLIGHT_FACTS. */
 void flight_add_fact(struct flight *flight, const char *key, char *value);

@@ -91,6 +91,29 @@ static void print_user_stack(const struct stack *stack, FILE *out)
 		fprintf(out, "    %-13s %s\n", "", end);
 }
 
+/* A name is only worth telling if it is another one. */
+#define MEMBERS_SHOWN 10
+
+static void print_members(const struct flight *flight, FILE *out)
+{
+	size_t shown = min_u64(flight->nr_members, MEMBERS_SHOWN);
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct flight_member *member = &flight->members[i];
+
+		fprintf(out, i ? ", %u" : "    others:       %u", member->tid);
+		if (!strncmp(member->comm, flight->thread.comm, sizeof(member->comm)))
+			continue;
+		fputs(" (", out);
+		print_bytes(member->comm, sizeof(member->comm), out);
+		fputc(')', out);
+	}
+	if (shown && flight->others > shown)
+		fprintf(out, " and %" PRIu64 " more", flight->others - shown);
+	if (shown)
+		fputc('\n', out);
+}
+
 static void print_details(const struct flight *flight, FILE *out)
 {
 	char buf[FLIGHT_ARGUMENTS_MAX], name[SYSCALL_NAME_MAX];
@@ -118,6 +141,16 @@ static void print_details(const struct flight *flight, FILE *out)
 	}
 }
 
+static void print_others(const struct flight *flight, FILE *out)
+{
+	bool is_known = flight->thread.state != LISTED_IN_CALL || flight->stack_id;
+
+	if (flight->others)
+		fprintf(out, "; %" PRIu64 " thread%s like it%s%s", flight->others,
+			plural(flight->others), flight->apart ? ", each at another futex" : "",
+			is_known ? "" : ", whose stacks are not known");
+}
+
 static void print_flight(const struct in_flight *list, const struct flight *flight, FILE *out)
 {
 	bool in_call = flight->thread.state == LISTED_IN_CALL;
@@ -127,14 +160,13 @@ static void print_flight(const struct in_flight *list, const struct flight *flig
 		print_call(list, flight, out);
 	else
 		fprintf(out, ": %s", states[flight->thread.state]);
-	if (flight->others)
-		fprintf(out, "; %" PRIu64 " thread%s like it%s", flight->others,
-			plural(flight->others), flight->apart ? ", each at another futex" : "");
+	print_others(flight, out);
 	if (flight->gone)
 		fputs("; the thread has ended since", out);
 	else if (flight->moved)
 		fputs("; the call has ended since", out);
 	fputc('\n', out);
+	print_members(flight, out);
 	if (in_call && !flight->gone && !flight->moved)
 		print_details(flight, out);
 }

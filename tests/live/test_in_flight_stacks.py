@@ -207,7 +207,7 @@ def test_a_32_bit_call_has_no_stack():
         assert stack is None
 
 
-def test_threads_beyond_those_that_there_is_room_for_are_counted():
+def test_more_stacks_than_are_taken_at_a_time():
     sleepers = [subprocess.Popen(["sleep", "1000"]) for _ in range(260)]
     try:
         pids = ",".join(str(sleeper.pid) for sleeper in sleepers)
@@ -218,8 +218,8 @@ def test_threads_beyond_those_that_there_is_room_for_are_counted():
         for sleeper in sleepers:
             sleeper.kill()
             sleeper.wait()
-    assert text.count("    user:  ") == 256
-    assert "\nno user stack of 4 threads: there is room for fewer\n" in text
+    assert text.count("    user:  ") == 260
+    assert "no user stack" not in text
 
 
 # Its stack goes on in memory for which it would have to be asked: whoever reads there waits for ever.

@@ -45,7 +45,7 @@ TEST(test_alike_is_one_item_and_the_oldest_is_first)
 	take(&list, 1, 3, "read", 4, 6 * SEC);
 	take(&list, 2, 4, "read", 3, 8 * SEC);
 	take_outside(&list, 1, 10, LISTED_AWAKE);
-	in_flight_fold(&list);
+	in_flight_fold(&list, 99);
 	assert_int_equal(list.count, 4);
 	assert_int_equal(list.threads, 6);
 	assert_has(&list.items[0].thread, pid, 2, tid, 4);
@@ -66,7 +66,7 @@ TEST(test_futexes)
 	take(&list, 1, 200, "futex", 0xabc0, SEC);
 	take(&list, 1, 201, "futex", 0xabc0, SEC);
 	take(&list, 2, 300, "futex", 0x1000, 3 * SEC);
-	in_flight_fold(&list);
+	in_flight_fold(&list, 99);
 	assert_int_equal(list.count, 3);
 	assert_has(&list.items[0], others, 9, apart, true);
 	assert_int_equal(list.items[0].thread.tid, 109);
@@ -74,11 +74,59 @@ TEST(test_futexes)
 	assert_has(&list.items[2], others, 1, apart, false);
 }
 
+/* Whoever reads the list finds the holder of a lock beside those that wait for him. */
+TEST(test_other_stacks_are_other_items)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+	const struct flight *idle;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		take(&list, 1, 100 + i, "futex", 0x1000 + i * 8, (10 - i) * SEC);
+		list.items[i].stack_id = i % 3;
+	}
+	in_flight_fold(&list, 99);
+	assert_int_equal(list.count, 3);
+	idle = &list.items[1];
+	assert_has(idle, stack_id, 1, others, 1, apart, true, nr_members, 1);
+	assert_int_equal(idle->thread.tid, 101);
+	assert_int_equal(idle->members[0].tid, 104);
+	assert_string_equal(idle->members[0].comm, "worker");
+}
+
+/* Stacks are wanted of all threads of the kinds that may be shown, and the first of each is due. */
+TEST(test_what_is_wanted)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+
+	take(&list, 1, 1, "read", 3, 5 * SEC);
+	take(&list, 1, 2, "futex", 0x1000, 7 * SEC);
+	take(&list, 1, 3, "read", 4, 6 * SEC);
+	take(&list, 1, 4, "futex", 0x2000, 1 * SEC);
+	assert_int_equal(in_flight_sort(&list, 2), 0);
+	assert_has(&list.items[0], thread.tid, 2, is_wanted, true, is_due, true);
+	assert_has(&list.items[1], thread.tid, 3, is_wanted, true, is_due, true);
+	assert_has(&list.items[2], thread.tid, 1, is_wanted, false, is_due, false);
+	assert_has(&list.items[3], thread.tid, 4, is_wanted, true, is_due, false);
+}
+
+/* Only so many members are kept. */
+TEST(test_a_crowd)
+{
+	struct in_flight list __cleanup(in_flight_done) = { 0 };
+
+	for (uint32_t i = 0; i < 1000; i++)
+		take(&list, 1, 2000 - i, "futex", 0x1000 + i * 8, (1000 - i) * SEC);
+	in_flight_fold(&list, 99);
+	assert_int_equal(list.count, 1);
+	assert_has(&list.items[0], thread.tid, 2000, others, 999, nr_members, MAX_FLIGHT_MEMBERS);
+	assert_true(list.items[0].members[0].tid < list.items[0].members[1].tid);
+}
+
 TEST(test_nothing)
 {
 	struct in_flight list __cleanup(in_flight_done) = { 0 };
 
-	in_flight_fold(&list);
+	in_flight_fold(&list, 99);
 	assert_int_equal(list.count, 0);
 }
 
@@ -127,7 +175,7 @@ static void take_hostile(struct in_flight *list)
 	take_outside(list, 9, 9, LISTED_STOPPED);
 	take(list, 7, 9, "read", 5, 0);
 	take(list, 7, 10, "read", 6, 0);
-	in_flight_fold(list);
+	in_flight_fold(list, 99);
 	flight = &list->items[0];
 	memcpy(flight->comm, "ev\x1b[2J\nil", 10);
 	memcpy(flight->thread.comm,
@@ -139,6 +187,13 @@ static void take_hostile(struct in_flight *list)
 	flight->kernel = strdup("pipe_read\nvfs_read\n");
 	flight->module = strdup("li\nb.so");
 	flight->offset = 0x1234;
+	flight->others = 20;
+	flight->nr_members = 11;
+	flight->members = calloc(flight->nr_members, sizeof(*flight->members));
+	assert_non_null(flight->members);
+	for (uint32_t i = 0; i < flight->nr_members; i++)
+		flight->members[i] = (struct flight_member){ .tid = 20 + i, .comm = "i\x1b[0m" };
+	memcpy(flight->members[1].comm, flight->thread.comm, sizeof(flight->thread.comm));
 	list->items[1].moved = true;
 	list->items[2].gone = true;
 	list->shown = 3;
@@ -166,6 +221,7 @@ static void take_stack(struct in_flight *list, struct flight *flight)
 	}
 	assert_int_equal(stack_table_put(list->stacks, &stack), 0);
 	flight->stack = stack_table_find(list->stacks, 1);
+	flight->stack_id = 1;
 }
 
 TEST(test_text_with_a_stack)

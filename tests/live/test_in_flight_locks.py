@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What --in-flight says of threads that wait for each other: each in a paragraph that tells for whom."""
+
+import json
+import os
+import re
+
+import pytest
+
+from harness import IS_X86, Process, run, slurp, until
+from stacks import fixture, symbols_outside_libc
+
+pytestmark = pytest.mark.skipif(not IS_X86, reason="stacks of sleeping threads: x86-64 only")
+
+IDLERS = 300
+
+
+class Locks(Process):
+    """Once all of its threads sleep for good."""
+
+    def __init__(self, directory, kind, idlers=0):
+        super().__init__(directory, [fixture("locks"), kind, str(idlers)])
+        count = 1 + idlers + (0 if kind == "idle" else 4)
+        until(lambda: len(self.sleepers()) == count, "all threads wait")
+
+    def sleepers(self):
+        """{name: tid} of those that wait where they will wait for ever."""
+        found = {}
+        for tid in os.listdir("/proc/%d/task" % self.pid):
+            folder = "/proc/%d/task/%s/" % (self.pid, tid)
+            if slurp(folder + "syscall").startswith((b"202 ", b"34 ", b"230 0x0 0x0 ")):
+                found[slurp(folder + "comm").decode().strip()] = int(tid)
+        return found
+
+
+def text_of(pid, *options):
+    result = run("--in-flight", "-p", pid, *options)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def told(pid):
+    result = run("--in-flight", "--json", "--top", 99, "-p", pid)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def by_name(document):
+    return {item["thread"]: item for item in document["in_flight"]}
+
+
+def test_threads_with_different_stacks_have_paragraphs_of_their_own(live):
+    each = live.add(Locks, "plain")
+    items = by_name(told(each.pid))
+    waiter = next(item for name, item in items.items() if name.startswith("waiter"))
+    assert symbols_outside_libc(waiter["user_stack"])[0] == "want"
+    assert symbols_outside_libc(items["locks"]["user_stack"])[:2] == ["hold_all", "main"]
+    text = text_of(each.pid)
+    assert "locks`want" in text and "locks`hold_all" in text
+
+
+def test_idle_workers_are_one_paragraph_that_names_some_of_them(live):
+    each = live.add(Locks, "plain", IDLERS)
+    (item,) = [item for item in told(each.pid)["in_flight"] if item["threads"] > 2]
+    assert (item["threads"], item["apart"]) == (IDLERS, True)
+    assert "idle" in symbols_outside_libc(item["user_stack"])
+    idlers = {tid: name for name, tid in each.sleepers().items() if name.startswith("idle")}
+    assert idlers.pop(item["tid"]) == item["thread"]
+    assert all(idlers[other["tid"]] == other["thread"] for other in item["others"])
+    assert len(item["others"]) == 256 and item["others_left_out"] == IDLERS - 1 - 256
+    text = text_of(each.pid)
+    (line,) = [line for line in text.splitlines() if line.endswith(" and 289 more")]
+    assert line.startswith("    others: ")
+    pairs = re.findall(r"(\d+) \((idle\d+)\)", line)
+    assert len(pairs) == 10 and all(idlers[int(tid)] == name for tid, name in pairs)
+    assert "locks`want" in text
+
+
+def test_threads_without_room_for_their_stacks_are_not_merged_with_others(live):
+    each = live.add(Locks, "idle", 1030)
+    text = text_of(each.pid)
+    assert "\nno user stack of 7 threads: there is room for fewer\n" in text
+    assert "; 6 threads like it, each at another futex, whose stacks are not known\n" in text
+    assert "; 1022 threads like it, each at another futex\n" in text
