@@ -7,6 +7,7 @@
 #include "cmd/session.h"
 #include "collect/descriptor_links.h"
 #include "collect/flight_stacks.h"
+#include "collect/futex_facts.h"
 #include "collect/in_flight.h"
 #include "json/documents.h"
 #include "model/diff.h"
@@ -238,6 +239,7 @@ static int look_in_flight(struct run *run, const struct options *o, struct diag 
 		return diag_oom(d);
 	in_flight_fold(&list, top);
 	in_flight_look(&list);
+	futex_facts_add(&list);
 	err = o->report.format == FORMAT_JSON ? report_in_flight_json(&list, out)
 					      : report_in_flight(&list, out);
 	if (!err && fflush(out))

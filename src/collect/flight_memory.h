@@ -11,8 +11,11 @@
 
 #define MAX_CODE_MAPPINGS 4096
 
-/* The top of a stack, and other places as far as a walk asks for them, such as a signal's stack. */
-#define MAX_WINDOWS   9
+/*
+ * The top of a stack, what arguments of the call point at, and other places as far as a walk asks for
+ * them, such as a signal's stack.
+ */
+#define MAX_WINDOWS   12
 #define TOP_BYTES     (128u * 1024)
 #define WINDOW_BYTES  4096u
 #define WINDOWS_BYTES (TOP_BYTES + (MAX_WINDOWS - 1) * WINDOW_BYTES)

@@ -14,6 +14,7 @@
 #include "collect/code_files.h"
 #include "collect/flight_code.h"
 #include "collect/flight_memory.h"
+#include "collect/futex_facts.h"
 #include "collect/user_walk.h"
 #include "stacks/names.h"
 
@@ -132,9 +133,10 @@ static int memories_take(struct flight_stacks *stacks)
 	for (size_t i = stacks->first; i < stacks->end && !err; i++) {
 		struct flight_thread *thread = &stacks->threads[i];
 
-		if (!thread->is_over)
-			thread_memory_want(thread_memory(stacks, thread),
-					   thread->flight->thread.sp);
+		if (!thread->flight->thread.sp)
+			continue;
+		thread_memory_want(thread_memory(stacks, thread), thread->flight->thread.sp);
+		futex_want(thread_memory(stacks, thread));
 	}
 	if (err)
 		return err;
@@ -199,7 +201,10 @@ static int batch_take(struct flight_stacks *stacks)
 	err = memories_take(stacks);
 	for (size_t i = stacks->first; i < stacks->end && !err; i++) {
 		struct flight_process *process = &stacks->processes[stacks->threads[i].process];
+		const struct thread_memory *memory = thread_memory(stacks, &stacks->threads[i]);
 
+		if (memory)
+			futex_read(memory, stacks->threads[i].flight);
 		flight_find_code(stacks->threads[i].flight,
 				 stacks->memories[stacks->threads[i].process]);
 		if (!process->was_looked)
@@ -435,5 +440,6 @@ int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list)
 		if (thread->stack.id)
 			thread->flight->stack = stack_table_find(list->stacks, thread->stack.id);
 	}
+	futex_waits_find(list);
 	return err;
 }

@@ -187,10 +187,14 @@ static void fold_same(struct in_flight *list)
 
 static bool waits_alone(const struct flight *flight)
 {
-	return !flight->others && first_kind(&flight->thread) == ARG_FUTEX;
+	return !flight->others && first_kind(&flight->thread) == ARG_FUTEX &&
+	       flight->futex.kind == FUTEX_OF_ANYTHING;
 }
 
-/* Idle workers have a futex each: futexes with a single waiter and one stack are one item, too. */
+/*
+ * Idle workers have a futex each: futexes with a single waiter and one stack are one item, too. Mutexes
+ * are not, whose holders may differ.
+ */
 static void fold_alone(struct in_flight *list)
 {
 	struct flight *alone = NULL;

@@ -27,6 +27,21 @@ struct flight_member {
 /* The members of an item that are kept; the others are only counted. */
 #define MAX_FLIGHT_MEMBERS 256
 
+enum futex_kind {
+	FUTEX_OF_ANYTHING, /* not known */
+	FUTEX_OF_MUTEX,
+	FUTEX_OF_THREAD, /* which is to end */
+};
+
+/* What is at the futex that a thread waits at. */
+struct flight_futex {
+	uint32_t word, owner;  /* its value, and that where a mutex has its owner; 0: not known */
+	bool is_in_descriptor; /* of a thread, where its id is */
+	enum futex_kind kind;
+	uint32_t
+		tid; /* the thread that is waited for, in the innermost pid namespace; 0: not known */
+};
+
 struct flight {
 	struct listed_thread thread;
 	uint64_t others;               /* threads that wait like it */
@@ -34,9 +49,10 @@ struct flight {
 	struct flight_member *members; /* owned: the first of the others, by tid */
 	size_t nr_members;
 
-	bool is_wanted;    /* its stack is wanted: it may be among those that are shown */
-	bool is_due;       /* what follows is to be looked up */
-	bool was_looked;   /* it was */
+	bool is_wanted;  /* its stack is wanted: it may be among those that are shown */
+	bool is_due;     /* what follows is to be looked up */
+	bool was_looked; /* it was */
+	struct flight_futex futex;
 	uint64_t stack_id; /* the same for equal stacks of a process; 0: not known */
 
 	/* Looked up for those that are shown. */

@@ -82,3 +82,42 @@ def test_threads_without_room_for_their_stacks_are_not_merged_with_others(live):
     assert "\nno user stack of 7 threads: there is room for fewer\n" in text
     assert "; 6 threads like it, each at another futex, whose stacks are not known\n" in text
     assert "; 1022 threads like it, each at another futex\n" in text
+
+
+def facts(item):
+    return {fact["what"]: fact["value"] for fact in item["facts"]}
+
+
+@pytest.mark.parametrize("kind", ["plain", "robust", "recursive", "pi"])
+def test_the_holder_of_each_mutex(live, kind):
+    each = live.add(Locks, kind)
+    tids, items = each.sleepers(), by_name(told(each.pid))
+    for number in "01":
+        item, holder = items["waiter" + number], "holder" + number
+        assert item["threads"] == 1
+        assert facts(item)["lock_held_by"] == "%d (%s), in clock_nanosleep" % (tids[holder], holder)
+    text = text_of(each.pid)
+    assert "    lock held by: %d (holder1), in clock_nanosleep\n" % tids["holder1"] in text
+
+
+def test_the_thread_that_is_to_end(live):
+    each = live.add(Locks, "plain")
+    item = by_name(told(each.pid))["locks"]
+    wanted = "the end of thread %d (holder0), in clock_nanosleep" % each.sleepers()["holder0"]
+    assert facts(item)["waits_for"] == wanted
+
+
+def test_nobody_holds_what_idle_workers_wait_for(live):
+    each = live.add(Locks, "idle", 3)
+    (item,) = [item for item in told(each.pid)["in_flight"] if item["threads"] == 3]
+    assert not {"lock_held_by", "waits_for"} & set(facts(item))
+
+
+def test_a_holder_in_another_pid_namespace(live):
+    argv = ["unshare", "--pid", "--fork", fixture("locks"), "plain"]
+    outer = live.add(Process, argv)
+    child = until(lambda: slurp("/proc/%d/task/%d/children" % (outer.pid, outer.pid)).split(), "runs")
+    item = until(lambda: by_name(told(int(child[0]))).get("waiter1"), "a thread waits")
+    folder = "/proc/%s/task/" % child[0].decode()
+    names = {slurp(folder + tid + "/comm").decode().strip(): tid for tid in os.listdir(folder)}
+    assert facts(item)["lock_held_by"] == names["holder1"] + " (holder1), in clock_nanosleep"
