@@ -201,10 +201,12 @@ static void want_other_end(struct flight *flight, int process, const char *fd_pa
 	*end = (struct wanted_end){ .flight = flight,
 				    .mode = how.st_mode == S_IRUSR ? O_WRONLY : O_RDONLY };
 	memcpy(end->link, link, strlen(link) + 1);
-	ends->count++;
+	wanted_ends_keep(ends);
 }
 
-static void add_file(struct flight *flight, int process, int fd, struct wanted_ends *ends)
+/* events: what is waited for, as text, or "". */
+static void add_file(struct flight *flight, int process, int fd, const char *events,
+		     struct wanted_ends *ends)
 {
 	const char *name = syscall_find_name(flight->thread.abi, flight->thread.nr) ?: "";
 	char path[64], link[PATH_MAX];
@@ -219,7 +221,7 @@ static void add_file(struct flight *flight, int process, int fd, struct wanted_e
 		return;
 	}
 	link[length] = 0;
-	flight_add_fact(flight, "file", format("%d: %s", fd, link));
+	flight_add_fact(flight, "file", format("%d: %s%s", fd, link, events));
 	if (sscanf(link, "socket:[%lu]", &inode) == 1)
 		socket_facts_add(flight, process, fd, inode, ends);
 	else if (!strcmp(link, "anon_inode:[eventpoll]"))
@@ -228,6 +230,23 @@ static void add_file(struct flight *flight, int process, int fd, struct wanted_e
 		want_other_end(flight, process, path, link, ends);
 	if (!strcmp(name, "flock") || !strcmp(name, "fcntl") || !strcmp(name, "fcntl64"))
 		add_locks(flight, process, path);
+}
+
+/* Each descriptor of a list, as far as it was read. */
+static void add_polled_files(struct flight *flight, int process, struct wanted_ends *ends)
+{
+	const struct flag_set *set = flag_set_find("poll_events");
+	char events[FLAGS_MAX + 2] = ", ";
+
+	for (uint32_t i = 0; i < flight->nr_files; i++) {
+		if (set)
+			flag_set_write(set, flight->files[i].events, false, events + 2,
+				       sizeof(events) - 2);
+		add_file(flight, process, flight->files[i].fd,
+			 set && flight->files[i].events ? events : "", ends);
+	}
+	if (flight->more_files)
+		flight_add_fact(flight, "more_files", format("%u", flight->more_files));
 }
 
 /* --- others ------------------------------------------------------------------------------------- */
@@ -272,8 +291,19 @@ static void add_address(struct flight *flight, uint64_t address, uint64_t size)
 	char bytes[128] = "";
 	size_t got = memory_read(flight->thread.pid, address, bytes, min_u64(size, 128));
 
-	if (got)
-		flight_add_fact(flight, "to", socket_address_text(bytes, got));
+	char *text = got ? socket_address_text(bytes, got) : NULL;
+
+	/* A socket that connects has it as its peer already. */
+	for (size_t i = 0; text && i < flight->nr_facts; i++) {
+		const char *peer = strstr(flight->facts[i].value, " -> ");
+
+		if (peer && !strcmp(flight->facts[i].key, "socket") &&
+		    !strncmp(peer + 4, text, strlen(text)) && peer[4 + strlen(text)] == ' ') {
+			free(text);
+			return;
+		}
+	}
+	flight_add_fact(flight, "to", text);
 }
 
 /* Whether the argument limits how long a call waits; other calls take times as well. */
@@ -303,13 +333,14 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 	const struct listed_thread *thread = &flight->thread;
 	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
 
+	add_polled_files(flight, process, ends);
 	/* A kernel that shows no arguments shows no stack pointer, either. */
 	for (size_t i = 0; i < call->count && thread->sp; i++) {
 		const struct argument *argument = &call->arguments[i];
 		uint64_t value = thread->arguments[i];
 
 		if (argument->kind == ARG_FD && (int)value >= 0)
-			add_file(flight, process, (int)value, ends);
+			add_file(flight, process, (int)value, "", ends);
 		else if (argument->kind == ARG_PATH && !argument->is_written)
 			add_path(flight, value);
 		else if (argument->kind == ARG_PID && waits_for_child(thread))

@@ -8,6 +8,7 @@
 /* A file whose other end somebody has open. */
 struct wanted_end {
 	struct flight *flight; /* borrowed */
+	size_t fact;           /* the place of what is found among its facts */
 	char link[128];        /* as /proc/PID/fd shows that end */
 	int mode;              /* O_RDONLY or O_WRONLY: only those that can do that; -1: all */
 	uint32_t pid;          /* whose end we know: not to be told, if all are wanted */
@@ -15,7 +16,7 @@ struct wanted_end {
 	char text[128]; /* who has it */
 };
 
-#define MAX_WANTED_ENDS 64
+#define MAX_WANTED_ENDS 256
 
 struct wanted_ends {
 	struct wanted_end items[MAX_WANTED_ENDS]; /* no others are looked for */
@@ -37,6 +38,9 @@ char *socket_address_text(const void *address, size_t size);
 
 /* Writes "1234 (name)"; the name is untrusted bytes. */
 void process_describe(uint32_t pid, char *buf, size_t size);
+
+/* Keeps the end behind the last one, which was filled in. */
+void wanted_ends_keep(struct wanted_ends *ends);
 
 /* Looks through the open files of all processes once, for a second at most, and adds who was found. */
 void wanted_ends_find(struct wanted_ends *ends);

@@ -15,6 +15,7 @@
 #include "collect/flight_code.h"
 #include "collect/flight_memory.h"
 #include "collect/futex_facts.h"
+#include "collect/polled_files.h"
 #include "collect/user_walk.h"
 #include "stacks/names.h"
 
@@ -137,6 +138,7 @@ static int memories_take(struct flight_stacks *stacks)
 			continue;
 		thread_memory_want(thread_memory(stacks, thread), thread->flight->thread.sp);
 		futex_want(thread_memory(stacks, thread));
+		polled_files_want(thread_memory(stacks, thread));
 	}
 	if (err)
 		return err;
@@ -203,8 +205,10 @@ static int batch_take(struct flight_stacks *stacks)
 		struct flight_process *process = &stacks->processes[stacks->threads[i].process];
 		const struct thread_memory *memory = thread_memory(stacks, &stacks->threads[i]);
 
-		if (memory)
+		if (memory) {
 			futex_read(memory, stacks->threads[i].flight);
+			polled_files_read(memory, stacks->threads[i].flight);
+		}
 		flight_find_code(stacks->threads[i].flight,
 				 stacks->memories[stacks->threads[i].process]);
 		if (!process->was_looked)

@@ -60,8 +60,19 @@ static void hex_address(const char *hex, unsigned int port, char *buf, size_t si
 
 struct inet_socket {
 	char local[64], peer[64]; /* "": none */
+	char hex[2][48];          /* both, as the table has them, an IPv4 address always as such */
 	unsigned int state;
 };
+
+/* The beginning of an IPv4 address as one of IPv6. */
+#define MAPPED "0000000000000000FFFF0000"
+
+static void hex_write(const char *hex, unsigned int port, char *buf, size_t size)
+{
+	if (strlen(hex) == 32 && !strncmp(hex, MAPPED, strlen(MAPPED)))
+		hex += strlen(MAPPED);
+	snprintf(buf, size, "%s:%u", hex, port);
+}
 
 static bool inet_find(int process, const char *table, uint64_t inode, struct inet_socket *ret)
 {
@@ -81,6 +92,8 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 		    found != inode)
 			continue;
 		hex_address(ours, local_port, ret->local, sizeof(ret->local));
+		hex_write(ours, local_port, ret->hex[0], sizeof(ret->hex[0]));
+		hex_write(theirs, peer_port, ret->hex[1], sizeof(ret->hex[1]));
 		if (peer_port)
 			hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
 		return true;
@@ -88,7 +101,50 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 	return false;
 }
 
-static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode)
+/* The inode of the other socket of a connection, if it is in the same network namespace; 0: it is not. */
+static uint64_t inet_find_other(int process, const char *table, const struct inet_socket *own)
+{
+	char line[512], path[32], ours[33], theirs[33], local[48], peer[48];
+	unsigned int local_port, peer_port;
+	FILE *file __cleanup(fclosep) = NULL;
+	uint64_t inode;
+
+	snprintf(path, sizeof(path), "net/%s", table);
+	file = process_file(process, path);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line,
+			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*d "
+			   "%" SCNu64,
+			   ours, &local_port, theirs, &peer_port, &inode) != 5)
+			continue;
+		hex_write(ours, local_port, local, sizeof(local));
+		hex_write(theirs, peer_port, peer, sizeof(peer));
+		if (!strcmp(local, own->hex[1]) && !strcmp(peer, own->hex[0]) && inode)
+			return inode;
+	}
+	return 0;
+}
+
+#define TCP_IS_ESTABLISHED 1
+
+static void want_inet_end(struct flight *flight, int process, const struct inet_socket *own,
+			  struct wanted_ends *ends)
+{
+	struct wanted_end *end = &ends->items[ends->count];
+	uint64_t inode;
+
+	if (own->state != TCP_IS_ESTABLISHED || ends->count == MAX_WANTED_ENDS)
+		return;
+	inode = inet_find_other(process, "tcp", own) ?: inet_find_other(process, "tcp6", own);
+	if (!inode)
+		return;
+	*end = (struct wanted_end){ .flight = flight, .mode = -1 };
+	snprintf(end->link, sizeof(end->link), "socket:[%" PRIu64 "]", inode);
+	wanted_ends_keep(ends);
+}
+
+static void add_inet(struct flight *flight, int process, const char *table, uint64_t inode,
+		     struct wanted_ends *ends)
 {
 	struct inet_socket found;
 	bool is_tcp = *table == 't';
@@ -101,6 +157,8 @@ static void add_inet(struct flight *flight, int process, const char *table, uint
 		     is_tcp && found.state < ARRAY_SIZE(tcp_states) ? tcp_states[found.state]
 								    : "") >= 0)
 		flight_add_fact(flight, "socket", text);
+	if (is_tcp)
+		want_inet_end(flight, process, &found, ends);
 }
 
 /* --- unix --------------------------------------------------------------------------------------- */
@@ -198,7 +256,7 @@ static void add_unix(struct flight *flight, int process, uint32_t inode, struct 
 		return;
 	*end = (struct wanted_end){ .flight = flight, .mode = -1 };
 	snprintf(end->link, sizeof(end->link), "socket:[%u]", own.peer);
-	ends->count++;
+	wanted_ends_keep(ends);
 }
 
 /* --- both --------------------------------------------------------------------------------------- */
@@ -240,7 +298,7 @@ void socket_facts_add(struct flight *flight, int process, int fd, uint64_t inode
 		return;
 	table = inet_table(protocol);
 	if (table)
-		add_inet(flight, process, table, inode);
+		add_inet(flight, process, table, inode, ends);
 	else if (!strncmp(protocol, "UNIX", 4))
 		add_unix(flight, process, (uint32_t)inode, ends);
 	else

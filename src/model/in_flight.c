@@ -82,7 +82,10 @@ static int compare_stacks(const struct flight *a, const struct flight *b)
 static int compare_waits(const struct flight *a, const struct flight *b)
 {
 	return compare_stacks(a, b)
-		       ?: compare_u64(wait_object(&a->thread), wait_object(&b->thread));
+		       ?: compare_u64(wait_object(&a->thread), wait_object(&b->thread))
+		       ?: compare_u64(a->nr_files, b->nr_files)
+		       ?: compare_u64(a->more_files, b->more_files)
+		       ?: memcmp(a->files, b->files, sizeof(a->files));
 }
 
 static int compare_ages(const struct flight *first, const struct flight *second)

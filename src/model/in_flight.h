@@ -16,7 +16,16 @@ struct flight_fact {
 	char *value;     /* owned */
 };
 
-#define MAX_FLIGHT_FACTS 12
+#define MAX_FLIGHT_FACTS 40
+
+/* A descriptor that a call such as poll waits for. */
+struct flight_file {
+	int32_t fd;
+	uint32_t events; /* as poll has them */
+};
+
+/* The first of them, by which threads are told apart; the others are only counted. */
+#define MAX_FLIGHT_FILES_OF_CALL 8
 
 /* A thread that waits like the one that represents it. */
 struct flight_member {
@@ -53,7 +62,9 @@ struct flight {
 	bool is_due;     /* what follows is to be looked up */
 	bool was_looked; /* it was */
 	struct flight_futex futex;
-	uint64_t stack_id; /* the same for equal stacks of a process; 0: not known */
+	struct flight_file files[MAX_FLIGHT_FILES_OF_CALL];
+	uint32_t nr_files, more_files; /* of a call that has a list of them */
+	uint64_t stack_id;             /* the same for equal stacks of a process; 0: not known */
 
 	/* Looked up for those that are shown. */
 	char comm[16];    /* of the process */

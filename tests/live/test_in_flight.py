@@ -127,3 +127,68 @@ def test_words_that_do_not_fit():
         result = run("--in-flight", "-p", 1, *words)
         assert result.returncode == 2, words
         assert len(result.stderr.splitlines()) <= 2, result.stderr
+
+
+POLLING = """
+import os, select, socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+accepted, pipe = server.accept()[0], os.pipe()
+print(os.getpid(), client.fileno(), pipe[0], pipe[1], flush=True)
+if sys.argv[1] == "poll":
+    poll = select.poll()
+    poll.register(client, select.POLLIN)
+    poll.register(pipe[0], select.POLLIN | select.POLLPRI)
+    poll.poll()
+else:
+    select.select([client, pipe[0]], [], [pipe[0]])
+"""
+
+
+@pytest.mark.parametrize("call", ["poll", "select"])
+def test_each_file_that_is_polled(call):
+    with subprocess.Popen([sys.executable, "-c", POLLING, call], stdout=subprocess.PIPE) as hung:
+        pid, client, pipe, _ = map(int, hung.stdout.readline().split())
+
+        def look():
+            result = run("--in-flight", "--json", "-p", pid)
+            item = json.loads(result.stdout)["in_flight"][0]
+            return item["facts"] if item.get("syscall") in (call, "p" + call, "pselect6") else None
+
+        found = [(fact["what"], fact["value"]) for fact in until(look, "it waits")]
+        hung.kill()
+    files = [i for i, (what, _) in enumerate(found) if what == "file"]
+    assert len(files) == 2
+    first, second = found[files[0] : files[1]], found[files[1] :]
+    assert first[0][1].startswith("%d: socket:[" % client) and first[0][1].endswith(", POLLIN")
+    assert first[1][0] == "socket" and "127.0.0.1" in first[1][1]
+    assert first[2] == ("other_end", first[2][1]) and first[2][1].startswith("%d (" % pid)
+    assert second[0][1].startswith("%d: pipe:[" % pipe)
+    assert set(second[0][1].split(", ")[1].split("|")) == {"POLLIN", "POLLPRI"}
+    assert second[1][0] == "other_end" and second[1][1].startswith("%d (" % pid)
+
+
+# Nobody accepts, so that the third one waits.
+CONNECTING = """
+import socket, sys
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(0)
+print(server.getsockname()[1], flush=True)
+kept = []
+while True:
+    kept.append(socket.socket())
+    kept[-1].connect(server.getsockname())
+"""
+
+
+def test_the_address_to_connect_to_is_told_once():
+    with subprocess.Popen([sys.executable, "-c", CONNECTING], stdout=subprocess.PIPE) as hung:
+        address = "127.0.0.1:%d" % int(hung.stdout.readline())
+        text = until(
+            lambda: (lambda text: text if ": connect for" in text else "")(
+                run("--in-flight", "-p", hung.pid).stdout),
+            "it connects",
+        )  # fmt: skip
+        hung.kill()
+    assert text.count(address) == 1, text
