@@ -16,6 +16,7 @@
  *   tasks.bpf.h    what is kept of any task    task_fields.bpf.h  how a task is read
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
  *   control.bpf.h  what user space switches    cost.bpf.h      what the programs cost
+ *   fetch.bpf.h    what arguments point at
  *   calls.bpf.h    single calls, sent    arguments.bpf.h  which path or file a call is about
  *
  * User space maps the arrays and reads; counters only grow. Only calls.bpf.h sends something for each
