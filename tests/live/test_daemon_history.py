@@ -207,7 +207,7 @@ def test_prometheus_reads_what_the_workload_says(live, tmp_path):
     need("prometheus")
     port = port_free()
     options = ["--listen", "127.0.0.1:%d" % port, "--metrics-by", "comm",
-               "--metrics-histograms", "all", "--metrics-series", "5000", "--metrics-top", "50"]
+               "--metrics-histograms", "all", "--metrics-series", "200000", "--metrics-top", "1000"]
     daemon = start_daemon(live, tmp_path / "daemon", *options)
     live.play("calls")
     rows = daemon.snapshot("-n", "calls").rows
