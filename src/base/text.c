@@ -301,6 +301,23 @@ void text_cut_front(char *text, size_t width)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
+void text_plural(const char *text, uint64_t count, char *buf, size_t size)
+{
+	const bool is_many = count != 1;
+	bool in_choice = false, is_second = false;
+	size_t used = 0;
+
+	for (; *text && used + 1 < size; text++) {
+		if (*text == '{' || *text == '}')
+			in_choice = *text == '{', is_second = false;
+		else if (in_choice && *text == '|')
+			is_second = true;
+		else if (!in_choice || is_second == is_many)
+			buf[used++] = *text;
+	}
+	buf[used] = 0;
+}
+
 int diag_set(struct diag *d, enum diag_kind kind, int err, const char *format, ...)
 {
 	va_list args;

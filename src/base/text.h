@@ -61,6 +61,9 @@ static inline const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Writes a text in which {one|many} depends on a count: "call{|s} without {its|their} time". */
+void text_plural(const char *text, uint64_t count, char *buf, size_t size);
+
 #define AGE_MAX 32
 
 /* Writes a duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */

@@ -51,6 +51,9 @@ static int show(const struct options *o, const char *name, struct diag *d)
 		err = report_json_read(reply.body, reply.size, &asked.snapshot, &asked.stacks, d);
 	if (err)
 		return err;
+	snprintf(path, sizeof(path), "baseline %s, ", name);
+	span_tell(path, asked.snapshot->start_ns, asked.snapshot->end_ns,
+		  asked.snapshot->elapsed_ns, "");
 	err = report_write(asked.snapshot, &how, stdout);
 	return err ? output_failed(o, err, d) : 0;
 }

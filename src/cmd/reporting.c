@@ -176,6 +176,17 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 	return 0;
 }
 
+void span_tell(const char *what, int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns,
+	       const char *remark)
+{
+	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
+
+	clock_local(start_ns, start, sizeof(start));
+	clock_local(end_ns, end, sizeof(end));
+	fprintf(stderr, "bpftruss: %s%s to %s, %.1f s counted%s\n", what, start, end,
+		(double)elapsed_ns / 1e9, remark);
+}
+
 /* --- writing ----------------------------------------------------------------------------------- */
 
 void output_done(struct output *output)

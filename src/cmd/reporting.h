@@ -61,6 +61,10 @@ int targets_filter(const struct targets *targets, const struct snapshot *snapsho
 /* Refuses what a snapshot that somebody else made does not have. */
 int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d);
 
+/* Prints on stderr, as -c tells what it counts: reports do not say when. */
+void span_tell(const char *what, int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns,
+	       const char *remark);
+
 /* --- writing ----------------------------------------------------------------------------------- */
 
 struct output {

@@ -53,15 +53,17 @@ static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 	return 0;
 }
 
-/* Prints on stderr, as -c tells what it counts: reports do not say when. */
-static void print_span(int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns)
+/* Tells which span it is, and why it is longer than the one that was asked for. */
+static void tell_span(const struct options *o, int64_t start_ns, int64_t end_ns,
+		      uint64_t elapsed_ns)
 {
-	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
+	const bool is_span = o->since && access(o->since, F_OK);
+	uint64_t asked_ns = 0;
+	bool is_longer = is_span && !since_parse(o->since, &asked_ns, NULL) &&
+			 (uint64_t)(end_ns - start_ns) > asked_ns + NS_PER_SEC;
 
-	clock_local(start_ns, start, sizeof(start));
-	clock_local(end_ns, end, sizeof(end));
-	fprintf(stderr, "bpftruss: %s to %s, %.1f s counted\n", start, end,
-		(double)elapsed_ns / 1e9);
+	span_tell("", start_ns, end_ns, elapsed_ns,
+		  is_longer ? "; it begins with the last reading before --since" : "");
 }
 
 /* A report that the daemon wrote. */
@@ -73,7 +75,7 @@ static int print_text(struct output *output, const struct options *o, const stru
 
 	if (err)
 		return err;
-	print_span(report.start_ns, report.end_ns, report.elapsed_ns);
+	tell_span(o, report.start_ns, report.end_ns, report.elapsed_ns);
 	err = output_text(output, o, report.text, strlen(report.text), d);
 	free(report.text);
 	return err;
@@ -92,7 +94,7 @@ static int print_whole(struct output *output, const struct options *o,
 			       "its configuration");
 	if (err)
 		return err;
-	print_span(asked.snapshot->start_ns, asked.snapshot->end_ns, asked.snapshot->elapsed_ns);
+	tell_span(o, asked.snapshot->start_ns, asked.snapshot->end_ns, asked.snapshot->elapsed_ns);
 	return output_report(output, o, asked.snapshot, d);
 }
 

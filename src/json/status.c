@@ -219,18 +219,29 @@ static void print_value(const json_t *from, char form, const char *key, FILE *ou
 		fputs(form == 'w' ? local : text ?: "", out);
 }
 
-/* Prints a text in which {n:key} stands for a value: the letter says in which form. */
+/* Prints a text in which {n:key} stands for a value: the letter says in which form. {one|many} depends on it. */
 static void print(const json_t *from, const char *text, FILE *out)
 {
-	char key[32];
+	char key[32], choice[32];
+	uint64_t last = 0;
 
 	for (; *text; text++) {
 		if (*text != '{') {
 			fputc(*text, out);
 			continue;
 		}
+		if (text[2] != ':') {
+			size_t size = strcspn(text, "}") + 1;
+
+			snprintf(choice, sizeof(choice), "%.*s", (int)size, text);
+			text_plural(choice, last, key, sizeof(key));
+			fputs(key, out);
+			text += size - 1;
+			continue;
+		}
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, "}") - 3, text + 3);
 		print_value(from, text[1], key, out);
+		last = number(from, key);
 		text = strchr(text, '}');
 	}
 }
@@ -270,7 +281,7 @@ static void print_tables(const json_t *counting, FILE *out)
 		uint64_t used = number(table, "used"), capacity = number(table, "capacity");
 
 		fprintf(out, "%s%.*s ", before, (int)strspn(name, "abcdefghijklmnopqrstuvwxyz_"),
-			name);
+			strcmp(name, "foreign") ? name : "unusual calls");
 		print(table, "{n:used} of {n:capacity}", out);
 		fprintf(out, " (%" PRIu64 "%%", capacity ? used * 100 / capacity : 0);
 		print(table, number(table, "peak") > used ? ", peak {n:peak})" : ")", out);
@@ -290,14 +301,14 @@ static void print_tables(const json_t *counting, FILE *out)
 static void print_names(const json_t *names, FILE *out)
 {
 	static const struct remark parts[] = {
-		{ "waiting", "{n:waiting} wait to be named", 1, NULL },
+		{ "waiting", "{n:waiting} wait{s|} to be named", 1, NULL },
 		{ "failed", "{n:failed} could not be named", 1, NULL },
 		{ "refused", "{n:refused} found no room", 1, NULL },
 	};
 
 	if (!json_is_object(names))
 		return;
-	print(names, "names     {n:places} places in code, {b:bytes}", out);
+	print(names, "names     {n:places} place{|s} in code, {b:bytes}", out);
 	print_remarks(names, parts, ARRAY_SIZE(parts), "; ", ", ", out);
 	fputc('\n', out);
 }
@@ -306,7 +317,8 @@ static void print_cost(const json_t *cost, FILE *out)
 {
 	static const struct remark parts[] = {
 		{ "call_ns", "{n:call_ns} ns in our programs for each traced call", 0, NULL },
-		{ "used_percent", "{p:used_percent} of a CPU with them, {p:own_percent} without", 0,
+		{ "used_percent",
+		  "{p:used_percent} of a CPU in all, {p:own_percent} by the daemon itself", 0,
 		  NULL },
 		{ "answers_percent", "{p:answers_percent} for answers", 0.005, ", " },
 		{ "budget_percent", "budget {p:budget_percent}", 0, NULL },
@@ -335,7 +347,7 @@ static void print_history(const json_t *history, FILE *out)
 		fputs("history   none is kept\n", out);
 		return;
 	}
-	print(history, "history   {n:intervals} intervals", out);
+	print(history, "history   {n:intervals} interval{|s}", out);
 	if (*text_of(history, "first"))
 		print(history, " since {w:first}", out);
 	print(history, ", {b:bytes}\n", out);
@@ -346,7 +358,7 @@ static void print_history(const json_t *history, FILE *out)
 static void print_recorder(const json_t *recorder, FILE *out)
 {
 	static const struct remark calls[] = {
-		{ "recorded", "{n:recorded} calls", 0, NULL },
+		{ "recorded", "{n:recorded} call{|s}", 0, NULL },
 		{ "overwritten", "{n:overwritten} overwritten", 1, NULL },
 		{ "left_out", "{n:left_out} left out", 1, NULL },
 		{ "lost", "{n:lost} lost", 1, NULL },
@@ -381,13 +393,15 @@ static int parse(const char *text, size_t size, struct json_document *document, 
 static void print_losses(const json_t *losses, bool of_splits, const char *before,
 			 const char *between, FILE *out)
 {
+	char what[LOSS_WHAT_MAX];
+
 	for (unsigned int i = 0; i < NR_MODEL_LOSS; i++) {
 		uint64_t count = number(losses, loss_texts[i].name);
 
 		if (!count || loss_is_of_splits(i) != of_splits)
 			continue;
-		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, loss_texts[i].what,
-			loss_texts[i].why);
+		text_plural(loss_texts[i].what, count, what, sizeof(what));
+		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, what, loss_texts[i].why);
 		before = between;
 	}
 }
@@ -403,8 +417,8 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	counting = json_object_get(status, "counting");
 	print(status, "bpftruss  {t:version} on {t:host}, since {w:start} ({s:uptime_ns})\n", out);
 	print(counting,
-	      "counting  {t:targets}: {n:processes} processes, {n:threads} threads now; {n:rows} "
-	      "rows\n",
+	      "counting  {t:targets}: {n:processes} process{|es}, {n:threads} thread{|s} now; "
+	      "{n:rows} row{|s}\n",
 	      out);
 	losses = json_object_get(status, "losses");
 	print_losses(losses, false, "exact     no: ", "              ", out);
@@ -419,7 +433,7 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	      "recent    each process back to {w:first}, {b:bytes}\n", out);
 	print_recorder(json_object_get(status, "recorder"), out);
 	print(json_object_get(status, "clients"),
-	      "clients   {n:connected} connected; {n:requests} requests, {n:refused} refused, "
+	      "clients   {n:connected} connected; {n:requests} request{|s}, {n:refused} refused, "
 	      "{n:malformed} malformed\n",
 	      out);
 	return 0;

@@ -52,7 +52,7 @@ void argument_label(const char *text, size_t length, char buf[ARGUMENT_LABEL_MAX
 {
 	text_escape_name(text, min_u64(length, ARGUMENT_BYTES_MAX), buf);
 	if (!*buf)
-		strcpy(buf, "\"\"");
+		strcpy(buf, "[empty]");
 }
 
 const char *argument_unknown(enum call_split split, enum argument_key why)

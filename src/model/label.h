@@ -33,7 +33,7 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[P
 /* Fits a path or file with each byte escaped, and what stands in its place. */
 #define ARGUMENT_LABEL_MAX TEXT_ESCAPED_MAX(ARGUMENT_BYTES_MAX)
 
-/* Writes a path or file, escaped; an empty one as "". */
+/* Writes a path or file, escaped; an empty one as [empty]. */
 void argument_label(const char *text, size_t length, char buf[ARGUMENT_LABEL_MAX]);
 
 /* What stands where it is not known, by enum argument_key; "": it has none. */

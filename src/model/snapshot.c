@@ -342,76 +342,83 @@ void timeline_done(struct timeline *timeline)
 /* --- losses ----------------------------------------------------------------------------------- */
 
 const struct loss_text loss_texts[NR_MODEL_LOSS] = {
-	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "threads not counted at all",
+	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "thread{|s} not counted at all",
 				  "the kernel had no memory for them" },
-	[LOSS_TASK_TABLE_FULL] = { "task_table_full", "calls counted without process and time",
+	[LOSS_TASK_TABLE_FULL] = { "task_table_full", "call{|s} counted without process and time",
 				   "thread table full: --max-tasks" },
-	[LOSS_SLOT_TABLE_FULL] = { "slot_table_full", "calls counted without process and time",
+	[LOSS_SLOT_TABLE_FULL] = { "slot_table_full", "call{|s} counted without process and time",
 				   "row table full: --max-rows" },
-	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full", "errors counted without their errno",
+	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full",
+				    "error{|s} counted without {its|their} errno",
 				    "errno table full: --max-errnos" },
-	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram buckets short of 2^32 calls",
+	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram bucket{|s} short of 2^32 calls",
 				  "errno table full: --max-errnos" },
-	[LOSS_EXIT_MISSED] = { "exit_missed", "calls counted without time",
+	[LOSS_EXIT_MISSED] = { "exit_missed", "call{|s} counted without time",
 			       "their end was not seen" },
-	[LOSS_TIME_CLAMPED] = { "time_clamped", "times that did not add up",
+	[LOSS_TIME_CLAMPED] = { "time_clamped", "time{|s} that did not add up",
 				"a clock went back; they were cut to what is possible" },
 	[LOSS_FOREIGN_TABLE_FULL] = { "foreign_table_full",
-				      "calls of other ABIs, unknown numbers, or beyond 63 kinds in "
+				      "call{|s} of other ABIs, unknown numbers, or beyond 63 kinds "
+				      "in "
 				      "a thread counted without process and time",
 				      "more than a fifth of --max-rows, or than 64 unknown numbers "
 				      "in a thread" },
-	[LOSS_THREAD_LATE] = { "late_threads", "threads whose first calls may be missing",
+	[LOSS_THREAD_LATE] = { "late_threads", "thread{|s} whose first calls may be missing",
 			       "the kernel was busy when they were made" },
-	[LOSS_ERRNO_OFF] = { "errnos_off", "errors counted without their errno",
+	[LOSS_ERRNO_OFF] = { "errnos_off", "error{|s} counted without {its|their} errno",
 			     "errnos were off, to cost less" },
-	[LOSS_STACK_TABLE_FULL] = { "stack_table_full", "calls without their stack",
+	[LOSS_STACK_TABLE_FULL] = { "stack_table_full", "call{|s} without {its|their} stack",
 				    "errno table full: --max-errnos" },
 	[LOSS_SPLIT_TABLE_FULL] = { "arg0_table_full",
-				    "calls counted without what rows are split by",
+				    "call{|s} counted without what rows are split by",
 				    "row table full: --max-rows; more than 4096 in a "
 				    "thread; or ended processes beyond --keep-exited" },
-	[LOSS_SWITCH_UNSEEN] = { "switch_unseen", "context switches not seen",
+	[LOSS_SWITCH_UNSEEN] = { "switch_unseen", "context switch{|es} not seen",
 				 "CPU time may stand as time asleep, or the other way round" },
-	[LOSS_LOOKUP_BUSY] = { "lookup_busy", "calls, at most, missing or misread",
+	[LOSS_LOOKUP_BUSY] = { "lookup_busy", "call{|s}, at most, missing or misread",
 			       "the kernel was busy with what is kept of their threads" },
 	[LOSS_USER_TIME] = { "user_time_unknown",
-			     "threads without user CPU time and calls in flight",
+			     "thread{|s} without user CPU time and calls in flight",
 			     "thread table full: --max-tasks" },
-	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "calls counted without their time",
+	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "call{|s} counted without {its|their} time",
 				   "row table full: --max-rows" },
-	[LOSS_PATH_TABLE_FULL] = { "path_table_full", "calls counted without their path or file",
+	[LOSS_PATH_TABLE_FULL] = { "path_table_full",
+				   "call{|s} counted without {its|their} path or file",
 				   "path table full: --max-paths" },
-	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
+	[LOSS_ENTER_MISSED] = { "enter_missed", "call{|s}, at most, missing or misread host-wide",
 				"the kernel skipped the sys_enter program" },
-	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",
+	[LOSS_LEAVE_MISSED] = { "leave_missed", "call{|s}, at most, without time host-wide",
 				"the kernel skipped the sys_exit program" },
-	[LOSS_SWITCH_MISSED] = { "switch_missed", "context switches not seen host-wide",
+	[LOSS_SWITCH_MISSED] = { "switch_missed", "context switch{|es} not seen host-wide",
 				 "time asleep may stand as CPU time" },
-	[LOSS_LIFECYCLE_MISSED] = { "lifecycle_missed", "forks, execs or exits not seen host-wide",
+	[LOSS_LIFECYCLE_MISSED] = { "lifecycle_missed",
+				    "fork{|s}, exec{|s} or exit{|s} not seen host-wide",
 				    "children may be missing" },
 	[LOSS_CHANGE_MISSED] = { "change_missed",
-				 "renames or moves between cgroups not seen host-wide",
+				 "rename{|s} or move{|s} between cgroups not seen host-wide",
 				 "a process may stand under an earlier name or unit" },
-	[LOSS_NUMBER_FOLDED] = { "numbers_folded", "calls counted without their number",
+	[LOSS_NUMBER_FOLDED] = { "numbers_folded", "call{|s} counted without {its|their} number",
 				 "more unknown numbers, or rows of ended processes, than fit" },
 	[LOSS_KIND_FOLDED] = { "kinds_folded",
-			       "ended processes counted without name, user and unit",
+			       "ended process{|es} counted without name, user and unit",
 			       "the memory for more names, users and units was spent" },
-	[LOSS_TORN_READ] = { "torn_reads", "rows read while they changed",
-			     "the next reading heals them" },
+	[LOSS_TORN_READ] = { "torn_reads", "row{|s} read while {it|they} changed",
+			     "the next reading heals this" },
 };
 
 void losses_text(const struct losses *losses, char *buf, size_t size)
 {
+	char what[LOSS_WHAT_MAX];
 	size_t used = 0;
 
 	snprintf(buf, size, "exact: no call is missing");
 	for (int i = 0; i < NR_MODEL_LOSS && used < size; i++) {
-		if (losses->count[i])
-			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s (%s)",
-						 used ? "; " : "not exact: ", losses->count[i],
-						 loss_texts[i].what, loss_texts[i].why);
+		if (!losses->count[i])
+			continue;
+		text_plural(loss_texts[i].what, losses->count[i], what, sizeof(what));
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s (%s)",
+					 used ? "; " : "not exact: ", losses->count[i], what,
+					 loss_texts[i].why);
 	}
 }
 

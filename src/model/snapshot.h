@@ -32,12 +32,14 @@ struct losses {
 
 struct loss_text {
 	const char *name; /* JSON key */
-	const char *what; /* what N of them mean, after the number */
+	const char *what; /* what N of them mean, after the number: for text_plural() */
 	const char *why;  /* cause or remedy */
 };
 
 /* Indexed by enum loss and enum model_loss. */
 extern const struct loss_text loss_texts[NR_MODEL_LOSS];
+
+#define LOSS_WHAT_MAX 160
 
 /* Writes "exact: no call is missing", or what is missing and why. */
 #define LOSSES_TEXT_MAX 4096

@@ -140,7 +140,9 @@ static bool syscall_text(const struct column_scope *scope, const struct group *g
 static bool argument_text(const struct column_scope *scope, const struct group *group, char *buf)
 {
 	(void)scope;
-	snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, group->sum.split_value);
+	/* Counts, sizes and descriptors are read in decimal; addresses and flags are larger, mostly. */
+	snprintf(buf, COLUMN_TEXT_MAX, group->sum.split_value < 1 << 16 ? "%" PRIu64 : "0x%" PRIx64,
+		 group->sum.split_value);
 	return group->sum.split;
 }
 

@@ -7,6 +7,7 @@ Tests what the daemon keeps of the past: history, gaps, baselines; comparisons o
 import csv
 import io
 import json
+import re
 import socket
 import sqlite3
 import subprocess
@@ -143,7 +144,9 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
     assert [baseline["name"] for baseline in listed] == ["monday"]
     assert counts([daemon.get("/v1/baselines/monday")]) == wanted
     assert counts([json.loads(daemon.verb("baseline", "show", "monday", "--json"))]) == wanted
-    assert "\nsum " in daemon.verb("baseline", "show", "monday")
+    shown = run("baseline", "--socket", daemon.socket, "show", "monday")
+    assert "\nsum " in shown.stdout
+    assert re.search(r"^bpftruss: baseline monday, \S+ \S+ to .* s counted$", shown.stderr)
     assert "monday" in daemon.refusal("baseline", "save", "monday", status=[1])
     daemon.verb("baseline", "save", "monday", "--replace")
     for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
@@ -163,6 +166,15 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
 def test_names_that_are_none_are_refused(tmp_path, name):
     result = run("baseline", "--socket", tmp_path / "none", "save", name)
     assert result.returncode == 2 and "not a name" in result.stderr
+
+
+def test_a_span_says_why_it_is_longer_than_was_asked(live, place):
+    daemon = start_daemon(live, place, "-n", "calls")
+    until(lambda: daemon.status("uptime_ns") > 3e9, "it has run for longer")
+    said = run("snapshot", "--socket", daemon.socket, "--since", "1ms").stderr
+    assert said.endswith(" s counted; it begins with the last reading before --since\n"), said
+    said = run("snapshot", "--socket", daemon.socket, "--since", "BOOT").stderr
+    assert said.endswith(" s counted\n"), said
 
 
 # --- compare -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ KNOWN = {
     "/nonexistent/other": THREADS * 2,
     "/dev/null/below": THREADS * 5,
     "relative": THREADS * 3,
-    '""': THREADS,
+    "[empty]": THREADS,
     "\\x5bother paths]": THREADS * 8,
     "/tmp/a\\x0ab\\x1b[31m\\xff\\xc3": THREADS * 9,
     '/tmp/=cmd,"quoted";x': THREADS * 4,

@@ -199,7 +199,7 @@ static const char *const by_path[] = {
 	"/srv/a,51",
 	"/srv/b,2",
 	"/tmp/a\\x0ab\\x1b[31m\\xff\\xc3,3",
-	"\"\"\"\"\"\",4",
+	"[empty],4",
 	"\\x5bother paths],5",
 	"relative,6",
 	"[other paths],110",

@@ -204,7 +204,7 @@ TEST(test_order)
 	order_check("-tid", GROUP_PID | GROUP_TID, "tid", "300,201,200,101,100");
 	order_check("nr", GROUP_SYSCALL, "syscall", "read,ioctl,wait4,futex,openat,epoll_pwait");
 	/* Unknown cells go last. */
-	order_check("arg0", GROUP_SYSCALL | GROUP_ARG0, "arg0", "0x0,0xff,,,,,");
+	order_check("arg0", GROUP_SYSCALL | GROUP_ARG0, "arg0", "0,255,,,,,");
 	order_check("oldest", GROUP_PID, "pid", "100,200,300");
 	order_check("unit", GROUP_UNIT, "unit", "nginx.service,session-1.scope");
 }

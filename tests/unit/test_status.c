@@ -119,7 +119,7 @@ TEST(test_cost)
 		  "\ncost      9 ns in our programs for each traced call; "
 		  "budget 50.00%\nmemory    " },
 		{ false, true, 0,
-		  "\ncost      2.00% of a CPU with them, 1.00% without\nmemory    " },
+		  "\ncost      2.00% of a CPU in all, 1.00% by the daemon itself\nmemory    " },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
