@@ -147,12 +147,12 @@ $(O)/bpftruss: $(OBJ)
 STATIC := $(O)/bpftruss-static
 STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o)
 STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.o cmd/config_file.o \
-	cmd/history.o store/% metrics/% ipc/server.o $(addprefix daemon/,budget.o counts.o daemon.o question.o \
-	recent.o self.o service.o)),$(OBJ)) $(STATIC_OWN)
+	cmd/history.o daemon/% ipc/server.o metrics/% store/%),$(OBJ)) \
+	$(addprefix $(O)/src/daemon/,baselines.o log.o) $(STATIC_OWN)
 STATIC_PKGS := $(filter-out inih libmicrohttpd sqlite3,$(PKGS))
 STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -liberty -lm
 
-# elfutils 0.192, of Debian 13, has a libelf.a that lacks functions (its bug 32293).
+# The linker warns of dlopen(): static_host.c stands in for it. elfutils 0.192, of Debian 13, has a libelf.a that lacks functions (its bug 32293).
 static: $(STATIC) ## build one static file for rescue media, without the daemon
 
 $(STATIC): $(STATIC_OBJ)
