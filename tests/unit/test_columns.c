@@ -100,7 +100,7 @@ static void cells_check(const struct snapshot *snapshot, unsigned int keys, size
 			const char *cells)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
-	struct column_scope scope = { snapshot, keys, 1000 };
+	struct column_scope scope = { snapshot, keys, 1000, false };
 	char word[MAX_WORD];
 
 	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
