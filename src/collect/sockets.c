@@ -20,6 +20,16 @@
 #include "collect/call_facts.h"
 #include "collect/descriptor_links.h"
 
+/* The answer is put in its place later. */
+void wanted_ends_keep(struct wanted_ends *ends)
+{
+	struct wanted_end *end = &ends->items[ends->count];
+
+	end->fact = end->flight->nr_facts;
+	flight_add_fact(end->flight, "other_end", strdup("nobody was found"));
+	ends->count += end->flight->nr_facts > end->fact;
+}
+
 /* A path, or an abstract name, which begins with a NUL: shown with "@", as ss(8) does. */
 static char *unix_name_text(const char *name, size_t size)
 {

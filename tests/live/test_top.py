@@ -469,7 +469,7 @@ def test_every_size_of_window(live, terminal):
     target = pace(live)
     screen = shown(terminal, target)
     screen.resize(140, 40)
-    screen.wait(r"STATES +MAX +OLDEST +IN CALL")
+    screen.wait(r"HISTORY +%CPU .*STATES +MAX +OLDEST")
     screen.wait(r"process %d \(pace\): calls  errors  durations" % target.pid)
     screen.resize(40, 10)
     screen.wait(r"CALLS/s +%SYS\n")
@@ -480,7 +480,7 @@ def test_every_size_of_window(live, terminal):
     screen.resize(3, 2)
     screen.keys("Enter", "Escape", "h", "h", "Down")
     screen.resize(80, 24)
-    screen.wait(r"MAX +OLDEST")
+    screen.wait(r"^ +PID .* %CPU .* OLDEST$")
     screen.quit()
 
 
