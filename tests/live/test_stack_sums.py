@@ -94,7 +94,7 @@ def test_stacks_by_thread_add_up_to_the_calls_of_each(live):
         until(each.readers, "it is read")
     text = bpftruss.stop_text()
     rows = {tid: int(n) for tid, n in re.findall(r"^ *\d+ +(\d+) +\S+ +\S+ +read +(\d+) ", text, re.M)}
-    sections = re.findall(r"^\d+ (\d+) \S+ \S+ read: (\d+) calls?, 1 stack$", text, re.M)
+    sections = re.findall(r"^\d+ (\d+) \S+ \S+ read: (\d+) calls?, [\d.]+%, 1 stack$", text, re.M)
     assert sum(rows.values()) == 40 and set(map(int, rows)) <= set(each.threads())
     assert {tid: int(calls) for tid, calls in sections} == {
         tid: calls for tid, calls in rows.items() if calls
