@@ -224,11 +224,13 @@ static void losses_tell(struct counts *c)
 	for (size_t i = 0; i < NR_MODEL_LOSS; i++) {
 		const struct loss_text *text = &loss_texts[i];
 		bool losing = grown.count[i] > 0;
+		char what[128];
 
+		text_plural(text->what, grown.count[i], what, sizeof(what));
 		if (losing && !c->losing[i])
 			log_line(LOG_WARNING, "%s: the interval that ended %s: %" PRIu64 " %s (%s)",
 				 text->name, loss_is_of_splits(i) ? "has" : "is not exact",
-				 grown.count[i], text->what, text->why);
+				 grown.count[i], what, text->why);
 		else if (!losing && c->losing[i])
 			log_line(LOG_NOTICE, "%s: no more in the interval that ended", text->name);
 		c->losing[i] = losing;

@@ -441,15 +441,17 @@ void losses_brief(const struct losses *losses, char *buf, size_t size)
 		[LOSS_KIND_FOLDED] = "ended processes lost their name",
 	};
 	size_t kinds = 0, most = 0;
+	char what[128];
 
 	for (size_t i = 0; i < NR_MODEL_LOSS; i++) {
 		kinds += losses->count[i] > 0;
 		most = losses->count[i] > losses->count[most] ? i : most;
 	}
+	text_plural(loss_texts[most].what, losses->count[most], what, sizeof(what));
 	snprintf(buf, size, "exact");
 	if (kinds)
 		snprintf(buf, size, "not exact: %" PRIu64 " %s%s", losses->count[most],
-			 briefs[most] ?: loss_texts[most].what, kinds > 1 ? ", more" : "");
+			 briefs[most] ?: what, kinds > 1 ? ", more" : "");
 }
 
 bool losses_none(const struct losses *losses)

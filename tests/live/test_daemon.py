@@ -189,7 +189,7 @@ def test_bad_requests_have_their_status_and_a_sentence(daemon):
 BAD_REQUESTS = {
     400: """/v1/snapshot?since=yesterday /v1/snapshot?pid=0x10 /v1/snapshot?sicne=1
             /v1/snapshot?since=1&mark=1 /v1/snapshot?from=1&since=1 /v1/snapshot?from=1&step=1
-            /v1/snapshot?trace=nothing /v1/snapshot?trace=read&trace=write /v1/snapshot?by=comm
+            /v1/snapshot?trace=nothing /v1/snapshot?trace=read&trace=write /v1/snapshot?by=nothing
             /v1/report?format=json /v1/report?by=nothing /v1/status?x=1 /v1/baselines/none?pid=1
             /v1/history?step=9223372036854775807&from=0&to=0""",
     404: "/v1/nothing /v2/snapshot /v1/baselines/none",

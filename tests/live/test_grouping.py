@@ -132,7 +132,8 @@ def test_by_user_tells_users_apart(live):
 
 
 def as_arg0(value, bits=64):
-    return "0x%x" % (value & ((1 << bits) - 1))
+    value &= (1 << bits) - 1
+    return str(value) if value < 65536 else "0x%x" % value
 
 
 def test_by_arg0_counts_each_value_of_the_first_argument(live):
