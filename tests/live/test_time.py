@@ -303,7 +303,7 @@ def test_the_wide_table_splits_the_time_of_all_threads(live):
     text = bpftruss.stop_text()
     number = r"(\d+\.\d{3})"
     found = re.search(
-        rf"^threads {number} s = user {number} \+ system {number}\n"
+        rf"^threads {number} s = user {number} \+ system {number} \(split by clock ticks\)\n"
         rf"  \+ run queue {number} \+ lock {number} \+ sleep {number}$",
         text,
         re.M,
