@@ -356,7 +356,7 @@ def test_a_session_at_the_screen(live, terminal):
     screen.keys("g")
     screen.wait(r"PROCS COMM")
     screen.wait(r" 2 pace")
-    screen.keys("g", "g", "g", "g", "g")
+    screen.keys("g", "g", "g", "g", "g", "g")
     screen.wait(r"PID COMM")
 
     screen.keys("h")
