@@ -97,11 +97,11 @@ static __always_inline bool call_note(u32 index, struct pt_regs *regs, u16 abi, 
 		return false;
 	}
 	open->failed = 0;
-	/* A call that is left out anyway is not read. */
+	/* Nothing is read for a call that will be left out. */
 	return (!conditions.only_fd || open->has_fd) && call_read(open, index);
 }
 
-/* Pages that a call may need before all that it points at is in memory. */
+/* The number of pages that are brought in for one call at most. */
 #define MISSING_PAGES 16
 #define PAGE_BYTES    4096
 
@@ -344,7 +344,7 @@ static __always_inline void call_set_times(u32 index, u64 end_ns, u64 wall, u64 
 	open->call.stack_id = stack_id;
 }
 
-/* What is known of a call at its end besides. */
+/* Says what else is known of a call when it ends. */
 static __always_inline void call_state(struct open_call *open, const struct task_record *record,
 				       u32 index, s64 result, u32 flags)
 {

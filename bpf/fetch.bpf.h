@@ -255,7 +255,7 @@ static __always_inline u64 open_argument(const struct open_call *open, u32 i)
 	return i < CALL_ARGUMENTS ? open->call.arguments[i] : 0;
 }
 
-/* So that no product overflows. */
+/* This keeps the product from overflowing. */
 #define MOST_ELEMENTS (1UL << 40)
 
 /* How many bytes a fetch that counts them is for. */
@@ -268,7 +268,7 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 	case FETCH_COUNTED:
 		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);
 	case FETCH_RETURNED:
-		/* What was left out of a message counts in the result, too. */
+		/* The result also counts what was left out of a message. */
 		if (length > (u64)open->call.result)
 			length = open->call.result;
 		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);

@@ -323,7 +323,7 @@ static void child_fill(struct descriptors *d, struct fd_process *child,
 	}
 }
 
-/* A child begins with copies, unless its own calls have come first, as after vfork(). */
+/* A child begins with copies, unless its own calls came first, as after vfork(). */
 static void child_settle(struct descriptors *d, struct fd_process *parent)
 {
 	struct fd_process *child;

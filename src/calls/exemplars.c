@@ -119,7 +119,7 @@ static void exemplar_drop(struct exemplars *e, struct exemplar *exemplar)
 
 /* --- the hash ------------------------------------------------------------------------------------- */
 
-/* Where a kind is, or has its place. There is room. */
+/* Finds a kind, or its place. There is room. */
 static struct kind *kind_place(struct kind *kinds, size_t size, const struct exemplar_kind *of)
 {
 	uint64_t hash = ((uint64_t)of->pid << 32 | (uint64_t)of->abi << 28 | (uint32_t)of->nr) *
@@ -151,7 +151,7 @@ static int hash_rebuild(struct exemplars *e, size_t size)
 	return 0;
 }
 
-/* By call, and of one call the slowest first. */
+/* Orders by call, and within one call by duration, the slowest first. */
 static int compare_kinds(const void *x, const void *y)
 {
 	const struct kind *const *a = x, *const *b = y;
@@ -223,7 +223,7 @@ static int hash_halve(struct exemplars *e)
 	}
 	for (size_t i = 0, each = e->used == count; i < count && each; i += 2)
 		kind_forget(e, order[i]);
-	/* What is left is found at its place only in a new hash. */
+	/* The entries that are left must move to a new hash to be found. */
 	return hash_rebuild(e, e->size);
 }
 
@@ -236,7 +236,7 @@ static int make_room(struct exemplars *e, size_t bytes)
 	}
 	if (e->used < e->size / 2)
 		return 0;
-	/* While it moves, there are both. */
+	/* While it moves, both hashes exist. */
 	if (exemplars_bytes(e) + bytes + 2 * e->size * sizeof(*e->kinds) > e->options.max_bytes)
 		return hash_halve(e);
 	return hash_rebuild(e, e->size * 2);
@@ -376,7 +376,7 @@ int exemplars_begin_anew(struct exemplars *e)
 	for (size_t i = 0; i < e->size; i++)
 		kind_begin_anew(e, &e->kinds[i]);
 	e->until_ns = UINT64_MAX;
-	/* What is left is found at its place only in a new hash. */
+	/* The entries that are left must move to a new hash to be found. */
 	return hash_rebuild(e, e->size);
 }
 

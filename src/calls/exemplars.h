@@ -47,8 +47,9 @@ struct exemplar_kind {
 };
 
 /*
- * Those of a process and kind that took no longer than max_ns, the slowest first; of any process only those
- * that took exactly as long. Valid until the next exemplars_add(). Returns how many.
+ * Finds the exemplars of a process and kind that took no longer than max_ns, the slowest first; for
+ * any process, only those that took exactly as long. Valid until the next exemplars_add(). Returns
+ * how many.
  */
 size_t exemplars_find(const struct exemplars *exemplars, const struct exemplar_kind *kind,
 		      uint64_t max_ns, const struct exemplar *ret[EXEMPLARS_MAX]);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the newest records of calls in a memory of a fixed size, in which each overwrites the oldest ones.
- * Invariants: records are whole, and in the order in which they were added; those that were added are either
- * there or counted as overwritten; adding one copies it and does nothing else.
+ * Keeps the newest records of calls in a buffer of a fixed size, in which each overwrites the
+ * oldest ones. Invariants: records are whole, and in the order in which they were added; each is
+ * either there or counted as overwritten; adding one only copies it.
  */
 #pragma once
 
 #include "base/mem.h"
 #include "bpftruss/call_abi.h"
 
-/* Longer records are refused. None is made: see struct open_call. */
+/* Longer records are refused; there are none, see struct open_call. */
 #define RECORDER_RECORD_MAX 16384
 #define RECORDER_BYTES_MIN  (4 * (size_t)RECORDER_RECORD_MAX)
 
@@ -21,7 +21,7 @@ struct recorder_counts {
 
 struct recorder;
 
-/* Its memory has so many bytes, RECORDER_BYTES_MIN at least. 0 or -ENOMEM. */
+/* The buffer has this many bytes, at least RECORDER_BYTES_MIN. Returns 0 or -ENOMEM. */
 int recorder_new(size_t bytes, struct recorder **ret);
 void recorder_free(struct recorder *recorder);
 CLEANUP_OF(recorder, recorder_free)
@@ -29,7 +29,7 @@ CLEANUP_OF(recorder, recorder_free)
 /* Copies a record. 0, or -EINVAL if its size makes no sense. */
 int recorder_add(struct recorder *recorder, const struct call_record *record);
 
-/* All calls that ended by then have been added: a mark among the records, unless there are none since the last. */
+/* Adds a mark unless it would follow another one: all calls that ended by then have been added. */
 void recorder_mark(struct recorder *recorder, uint64_t horizon_ns);
 
 /* Calls of all threads are numbered anew from here on: a mark whose horizon is RECORDER_BREAK. */
@@ -50,7 +50,7 @@ struct recorder_entry {
 	uint64_t horizon_ns;              /* of a mark */
 };
 
-/* What stands at a position, which is 0 at first and moves on. False: there is no more. */
+/* Reads the entry at a position, at first 0, and moves it on. False: there are no more. */
 bool recorder_next(const struct recorder *recorder, uint64_t *position, struct recorder_entry *ret);
 
 /* --- copies: a recording that goes to another process --------------------------------------------- */

@@ -306,7 +306,7 @@ static void put_members(struct walk *walk, const struct structure *structure,
 
 /* --- elements ----------------------------------------------------------------------------------- */
 
-/* What stands instead of a time; as nanoseconds it is out of range. */
+/* Special values in place of nanoseconds; they are out of the range of times. */
 static bool put_time_word(const struct call *call, const struct structure *structure,
 			  const unsigned char *bytes)
 {
@@ -348,7 +348,7 @@ static void put_elements(const struct call *call, const struct argument *argumen
 	size_t count = is_one ? 1 : call_length(call, argument);
 	bool is_list = !is_one || (structure->is_scalar && call->to->style != STYLE_JSON);
 
-	/* Of the fixed size of an array nothing is known but what was read. */
+	/* Only the part of a fixed-size array that was read is known. */
 	if (count == SIZE_MAX)
 		count = in_memory;
 	if (!is_list) {
@@ -415,7 +415,7 @@ static void put_handler(struct value_writer *to, uint64_t handler)
 		to->ops->symbol(to, handler ? "SIG_IGN" : "SIG_DFL", 7, handler);
 }
 
-/* As the kernel has it: handler, flags and restorer are words, and the mask is last. */
+/* In the kernel's layout, handler, flags and restorer are words, and the mask is last. */
 static void put_sigaction(const struct call *call, const struct argument *argument,
 			  const struct call_memory *memory)
 {

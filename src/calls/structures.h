@@ -21,7 +21,7 @@ void structure_put_iovec(const struct call *call, const struct argument *argumen
 void structure_put_msghdr(const struct call *call, const struct argument *argument, size_t i,
 			  const struct call_memory *memory);
 
-/* Of a poll() that has returned: the descriptors that are ready, as strace says it behind a result. */
+/* Writes the descriptors that are ready after a poll(), as strace does after a result. */
 void structure_put_ready(const struct call *call, const struct call_memory *memory);
 
 /* The address of a socket. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns records of calls into lines, and counts what becomes no line. */
+/* Turns records of calls into lines, and counts the calls that get none. */
 #include "cmd/call_printer.h"
 
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 #include "json/call.h"
 #include "model/label.h"
 
-/* What is known of the thread of a record. */
+/* Remembers what was shown of a thread. */
 struct thread_shown {
 	uint64_t last_ns;  /* CLOCK_MONOTONIC end of its last call */
 	uint64_t sleeping; /* number of the call that was shown as sleeping; 0: none */
 	uint32_t tid;
 };
 
-/* So much text is put together before it is written. */
+/* The amount of text that is collected before it is written. */
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct call_printer {
@@ -46,7 +46,7 @@ struct call_printer {
 	uint64_t shown;
 	uint64_t passed; /* over: their path does not match, or their number was not asked for */
 	uint64_t unread; /* behind --max-events */
-	/* Of calls that were recorded. */
+	/* Only for recorded calls. */
 	const struct recorder *recorder; /* borrowed; NULL: calls are shown as they come */
 	struct replaced *replaced;       /* owned: by them */
 	uint64_t now_ns;                 /* when the one ended that is shown */
@@ -67,7 +67,7 @@ static struct fd_text fd_name(void *context, const struct call_record *record, i
 	struct call_printer *p = context;
 	struct descriptor_name name;
 
-	/* Everybody knows what AT_FDCWD is; strace names it nevertheless. */
+	/* AT_FDCWD needs no name, but strace gives it one. */
 	if (fd == AT_FDCWD && p->options->calls.format == CALL_FORMAT_TRUSS)
 		return (struct fd_text){ .text = NULL };
 	if (!descriptors_name(p->descriptors, record->pid, fd,
@@ -79,7 +79,7 @@ static struct fd_text fd_name(void *context, const struct call_record *record, i
 	return (struct fd_text){ p->fd_name, name.flags & DESCRIPTOR_LATE };
 }
 
-/* Nothing is recorded while what was recorded is printed: nobody asks for longer, whatever programs opened. */
+/* Nothing is recorded while a recording is printed, so lookups end after this time. */
 #define ASKING_NS NS_PER_SEC
 
 static bool may_ask(const struct call_printer *p, uint32_t pid, int fd)
@@ -104,8 +104,9 @@ static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t 
 }
 
 /*
- * A look-up reads a line for each socket of a host: no more than a fifth of the time goes into that, or
- * whoever has very many would hold up the rings. What is not looked up is "socket:[77]".
+ * A look-up reads a line for each socket of the host: it gets at most a fifth of the time, or a
+ * host with very many sockets would hold up the rings. A socket that is not looked up is
+ * "socket:[77]".
  */
 #define SOCKETS_SHARE   5
 #define SOCKETS_MOST_NS (NS_PER_SEC / 10)
@@ -148,7 +149,7 @@ static struct thread_shown *thread_of(struct call_printer *p, const struct call_
 		p->nr_threads = size * 2;
 	}
 	thread = &p->threads[record->record];
-	/* Whose first call sleeps is the same thread at each look. */
+	/* A thread whose first call sleeps is seen at each look with number 1. */
 	if (thread->tid != record->tid || (record->number == 1 && thread->last_ns))
 		*thread = (struct thread_shown){ .tid = record->tid };
 	return thread;
@@ -166,7 +167,7 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 			record->pid, record->tid, gap->missing);
 		return;
 	}
-	/* Whoever reads the text of strace knows no other line than this. */
+	/* Parsers of strace output know no other kind of line for this. */
 	line_put_word(line, p->options->calls.format == CALL_FORMAT_STRACE ? "strace: " : "… ");
 	line_put_natural(line, gap->missing);
 	line_put_word(line, gap->missing == 1 ? " call" : " calls");
@@ -195,7 +196,7 @@ static void print_stack(struct call_printer *p, const struct stack *stack)
 		print_below(p, stack_end_name(stack->end));
 }
 
-/* Whether one of the descriptors is one of those that --dump names. */
+/* Whether --dump names a descriptor of the call. */
 static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 {
 	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);
@@ -241,7 +242,7 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 	print_stack(p, stack);
 }
 
-/* Writes what was put together so far. */
+/* Writes the text that was collected so far. */
 static void printer_write(struct call_printer *p)
 {
 	if (p->line.failed && !p->err)
@@ -251,7 +252,7 @@ static void printer_write(struct call_printer *p)
 	line_clear(&p->line);
 }
 
-/* Whether a call is of what is asked for: --last. */
+/* Whether a call is recent enough for --last. */
 static bool record_is_recent(struct call_printer *p, const struct call_record *record)
 {
 	bool is_recent = record->end_ns >= p->from_ns && !p->unwanted;
@@ -261,7 +262,7 @@ static bool record_is_recent(struct call_printer *p, const struct call_record *r
 	return is_recent;
 }
 
-/* What is missing before a record; of what was recorded nobody knows what was before the first of a thread. */
+/* In a recording, nobody knows what came before the first record of a thread. */
 static void show_gap(struct call_printer *p, const struct call_record *record,
 		     const struct order_gap *gap, const struct thread_shown *thread)
 {
@@ -315,7 +316,7 @@ static void show(void *context, const struct call_record *record, const struct o
 
 /* --- the parts of a run --------------------------------------------------------------------------- */
 
-/* The calls that -x and -v are about: all. */
+/* -x and -v apply to all calls. */
 static int all_calls(bool wanted, struct syscall_set **ret, struct diag *d)
 {
 	return wanted ? syscall_set_parse("all", ret, d) : 0;
@@ -400,7 +401,7 @@ void call_printer_free(struct call_printer *p)
 	free(p);
 }
 
-/* What a command has from us: it may end before its first call is seen. */
+/* A command may end before its first call is seen: we know what it inherits. */
 static void learn_inherited(struct call_printer *p, uint32_t pid)
 {
 	static const int fds[] = { DESCRIPTOR_CWD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
@@ -427,13 +428,13 @@ int call_printer_add(struct call_printer *p, const struct call_record *record)
 {
 	int err = order_add(p->order, record);
 
-	/* For want of memory it is missing, and is said to be. */
+	/* Without memory the record is missing, and is reported as such. */
 	return err == -ENOMEM ? 0 : err;
 }
 
 void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
 {
-	/* A record is there a little after its end. */
+	/* A record appears a little after its call has ended. */
 	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
 }
 
@@ -458,7 +459,7 @@ bool call_printer_is_full(const struct call_printer *p)
 /* --- what was recorded ---------------------------------------------------------------------------- */
 
 /*
- * Looks at everything that was recorded before anything of it is shown. Returns how many calls are chosen that
+ * Looks at the whole recording before any of it is shown. Returns how many of the chosen calls
  * ended by a moment.
  */
 static uint64_t recorder_look_through(struct call_printer *p, const struct recorder *recorder,
@@ -511,7 +512,7 @@ int call_printer_replay(struct call_printer *p, const struct recorder *recorder,
 	p->from_ns = part->from_ns;
 	p->is_partial |= part->is_partial;
 	p->unwanted = above(recorder_look_through(p, recorder, part->moment_ns), part->count);
-	/* Calls of several CPUs are put in order as if they were shown when they were read. */
+	/* Marks put calls of several CPUs in order as if they were shown when they were read. */
 	while (recorder_next(recorder, &position, &entry) && !err && !p->err) {
 		if (entry.record)
 			err = call_printer_add(p, entry.record);
@@ -534,7 +535,7 @@ uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		const struct row *row = snapshot->rows[i];
 
-		/* Of numbers that have no place in their table the programs send all. */
+		/* The programs send all calls whose numbers are beyond their table. */
 		if (row->nr < 0 || row->nr >= CALLS_INDEXED ||
 		    syscall_set_has(only, row->abi, row->nr))
 			sum += row->calls;
@@ -542,7 +543,7 @@ uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set
 	return sum;
 }
 
-/* How far what was recorded goes back. */
+/* Says how far the recording goes back. */
 static void print_reach(const struct call_printer *p, const char *name)
 {
 	const struct recorder_counts *counts = recorder_counts(p->recorder);
@@ -570,7 +571,7 @@ static void print_forgotten(const struct call_printer *p)
 			count, plural(count));
 }
 
-/* Calls whose end nobody has counted yet: all that were told of, until the end of counting. */
+/* Until the end of counting, the sum has all calls that were reported so far. */
 static uint64_t calls_told(const struct call_printer *p, const struct call_totals *totals)
 {
 	return recorder_counts(p->recorder)->recorded + totals->left_out + totals->lost;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints single calls in one of three forms, in the order in which they ended, and accounts for those that
- * it does not print. Whatever it returns, output errors come from call_printer_flush().
+ * Prints single calls in one of three formats, in the order in which they ended, and accounts for
+ * those that it does not print. Only call_printer_flush() returns errors of the output.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ int call_printer_add(struct call_printer *printer, const struct call_record *rec
 /* Prints all that ended by then (CLOCK_MONOTONIC). */
 void call_printer_show(struct call_printer *printer, uint64_t horizon_ns);
 
-/* The part of what was recorded that is wanted. */
+/* The part of a recording that is wanted. */
 struct recorded_part {
 	uint64_t from_ns; /* calls that ended then or later */
 	uint64_t count;   /* but only so many of those that ended by a moment */
@@ -46,15 +46,15 @@ void call_printer_show_sleeper(struct call_printer *printer, const struct call_r
 /* Whether --max-events have been printed. */
 bool call_printer_is_full(const struct call_printer *printer);
 
-/* Adds up the calls of a snapshot that the programs were to send, if these are asked for (NULL: all). */
+/* Adds up the calls of a snapshot that the programs should have sent for this set (NULL: all). */
 uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
 
 /*
- * Says on stderr what became of the calls that a reading counted; NULL: counting goes on. The name, or "",
- * tells several such sentences apart.
+ * Prints to stderr what became of the calls that a reading counted; NULL: counting goes on. The
+ * name, or "", distinguishes several such lines.
  */
 void call_printer_conclude(struct call_printer *printer, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals);
 
-/* Hands on what was printed so far. 0, or -errno with d filled. */
+/* Flushes what was printed so far. Returns 0, or -errno with d filled. */
 int call_printer_flush(struct call_printer *printer, struct diag *d);

@@ -173,7 +173,7 @@ const struct option_def option_defs[] = {
 	{ "expr", 'e', OPTION_EXPRESSION, FACE, TO(output.only),
 	  "the same in the notation of strace: trace=LIST" },
 
-	/* Which of them are shown. */
+	/* Options that choose which calls are shown. */
 	{ "failed", 0, OPTION_ERRNOS, SINGLE, TO(calls.conditions),
 	  "only calls that fail, or fail so: ENOENT,EACCES", .arg = "[=ERRNOS]" },
 	{ "errors-only", 'Z', OPTION_ERRNOS, SINGLE, TO(calls.conditions), "the same", .arg = "" },

@@ -57,7 +57,7 @@ static void conditions_complete(struct call_options *calls)
 	calls->view.conditions.only_succeeded = calls->only_succeeded;
 }
 
-/* What the programs are to send of single calls. */
+/* Tells the collector which single calls the programs send. */
 static void calls_complete(struct options *o)
 {
 	struct call_options *calls = &o->calls;
@@ -298,7 +298,7 @@ bool calls_are_recorded(const struct options *o)
 	return o->calls.record.last_ns || o->calls.record.last_count;
 }
 
-/* What an option of the verb was given; NULL: it was not. */
+/* Returns the value given to an option of the verb; NULL: it was not given. */
 static const char *option_given(const struct options *o, const char *name)
 {
 	const struct option_def *def = option_find(o->verb->bit, name);
@@ -474,7 +474,7 @@ int options_complete(struct options *o, struct diag *d)
 		o->in_flight_top = r->table.top;
 		r->table.top = 0;
 	}
-	/* Where stacks are shown, --top limits them and not the table. */
+	/* If stacks are shown, --top limits them instead of the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;
 		r->table.top = 0;

@@ -86,7 +86,7 @@ void recording_mark(struct recording *r, uint64_t horizon_ns)
 		r->met_ns = min_u64(r->met_ns, horizon_ns);
 	}
 	r->signals = signals;
-	/* A record is there a little after its end. */
+	/* A record appears a little after its call has ended. */
 	recorder_mark(r->recorder, horizon_ns - NS_PER_MS);
 	r->horizon_ns = horizon_ns;
 	if (r->met && r->saves == MAX_SAVES) {
@@ -115,8 +115,8 @@ static int take_sleeper(void *printer, const struct call_record *record)
 }
 
 /*
- * What is recorded is printed where the options say: what is wanted of it before a moment, and all since. The
- * name tells it from others.
+ * Prints the recording where the options say: what is wanted from before a moment, and all since.
+ * The name distinguishes it from others.
  */
 static int recording_print(const struct recording *r, const struct options *o,
 			   struct output *output, uint64_t moment_ns, const char *name,
@@ -189,7 +189,7 @@ int recording_answer(struct recording *r, struct diag *d)
 	return recording_print(r, r->options, r->output, UINT64_MAX, "", NULL, d);
 }
 
-/* What became of all calls, of which those that were saved are only a part. */
+/* Says what became of all calls, of which only a part was saved. */
 static int saving_conclude(const struct recording *r, const struct snapshot *snapshot,
 			   struct diag *d)
 {

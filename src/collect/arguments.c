@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A path is called what the program passed. A file is called what the kernel told when it was seen first,
- * its names from the root on; where these are too many, what /proc calls the descriptor, if it still is
- * that file.
+ * A path has the text that the program passed. A file has the names from the root that the kernel
+ * had when it was first seen; if these are too many, the name that /proc has for the descriptor, if
+ * it still is that file.
  */
 #include "collect/arguments.h"
 
@@ -18,7 +18,7 @@
 #include "collect/call_rings.h"
 #include "truss.skel.h"
 
-/* So many are read at once. */
+/* The number of entries read at once. */
 #define BATCH 256
 
 struct arguments {
@@ -117,7 +117,7 @@ static char *socket_text(const struct argument_entry *entry)
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-/* The names from the root on; of one that has too many the last, behind an ellipsis. */
+/* Joins the names from the root on; if there are too many, the last ones after an ellipsis. */
 static char *names_text(const struct argument_entry *entry)
 {
 	size_t used = min_u64(entry->used, ARGUMENT_TEXT), at = used, length = 0;
@@ -142,7 +142,7 @@ static char *names_text(const struct argument_entry *entry)
 	return text;
 }
 
-/* What /proc calls the descriptor; NULL: it is that file no more, or its name is too long, too. */
+/* Returns /proc's name of the descriptor; NULL: it is another file, or its name is too long. */
 static char *link_text(const struct argument_entry *entry)
 {
 	int process __cleanup(closep) = process_open(entry->pid);
@@ -174,7 +174,7 @@ static char *file_text(const struct argument_entry *entry)
 		length = asprintf(&text, "anon_inode:%.*s", ARGUMENT_TEXT / 2, entry->text);
 	else if (entry->flags & ARGUMENT_CUT)
 		text = link_text(entry);
-	/* What the kernel has for itself, as namespaces, has no name of its own. */
+	/* File systems internal to the kernel, such as that of namespaces, have no names. */
 	if (!text && entry->flags & ARGUMENT_CUT && !strcmp(entry->text, "/"))
 		length = asprintf(&text, "inode:[%" PRIu64 "]", (uint64_t)entry->inode);
 	return length < 0 ? NULL : text ?: names_text(entry);
@@ -195,7 +195,7 @@ static char *path_text(const struct argument_entry *entry)
 /* So many readings ask for the name of a unix socket, as each time takes some system calls. */
 #define UNIX_LOOKS 16
 
-/* Whether a name stays as it is: a socket may get a peer, or a name. */
+/* Whether a name is final: a socket may still get a peer, or a name. */
 static bool name_is_final(const struct argument_entry *entry, const struct argument_text *known)
 {
 	return !(entry->flags & ARGUMENT_SOCKET) || !strncmp(known->text, "UNIX ", 5) ||
@@ -231,7 +231,7 @@ static int texts_read(const struct truss_bpf *skel, const struct argument_texts 
 		count = BATCH;
 		got = bpf_map_lookup_batch(fd, is_first ? NULL : &place, &place, keys, entries,
 					   &count, NULL);
-		/* The last batch has what there was, and says that there is no more. */
+		/* The last batch returns an error along with its entries. */
 		if (got && errno != ENOENT)
 			return -errno;
 		for (uint32_t i = 0; i < count && !err; i++)
@@ -249,7 +249,7 @@ int arguments_read(struct arguments *arguments, const struct truss_bpf *skel,
 	struct argument_texts *texts __cleanup(argument_texts_freep) = NULL;
 	int err;
 
-	/* Paths do not change, but the ends of a socket may have come. Some are about to be entered. */
+	/* Paths are final, but sockets may have got their ends since. */
 	if (!arguments->texts || arguments->texts->count != used ||
 	    skel->rodata->split_by == SPLIT_FILE) {
 		err = argument_texts_new(&texts) ?: texts_read(skel, arguments->texts, texts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The user space side of the per-call view: tells the programs what to read of each call, and takes the
- * records that they send out of the rings of the CPUs.
+ * The user space side of the per-call view: tells the programs what to read for each call, and
+ * takes the records that they send from the rings of the CPUs.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 struct call_rings;
 struct truss_bpf;
 
-/* Before the object is loaded. */
+/* Call it before the object is loaded. */
 void call_rings_configure(struct truss_bpf *skel, const struct collector_options *options);
 
-/* Once it is loaded, and before it is attached. 0 or -errno. */
+/* Call it when the object is loaded and not yet attached. Returns 0 or -errno. */
 int call_rings_new(struct truss_bpf *skel, const struct call_view *view, struct call_rings **ret);
 
 /* Tells the programs what calls of each number have in memory. 0 or -errno. */
@@ -37,6 +37,6 @@ const struct open_call *call_rings_open_call(const struct call_rings *rings, uin
  */
 bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t start_ns);
 
-/* A thread has made its last call: who takes calls is told of its number. For want of memory it is not. */
+/* Keeps the number of an ended thread's last call for the next taking, if there is memory. */
 void call_rings_note_last(struct call_rings *rings, uint32_t index,
 			  const struct task_record *record);

@@ -179,7 +179,7 @@ int collector_take_early_sleepers(const struct collector *collector, uint64_t st
 /* The slowest calls are told as if none had been before. */
 void collector_begin_slowest(const struct collector *collector);
 
-/* What became of the calls that have ended. 0 or -errno. */
+/* Adds up what became of the calls that have ended. Returns 0 or -errno. */
 int collector_call_totals(const struct collector *collector, struct call_totals *ret);
 
 /* How many threads that were counted a signal has ended, as far as is known. */

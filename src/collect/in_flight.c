@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists counted threads by an iterator in the kernel, and looks into /proc for those that are shown. No
- * process is stopped for that; so what was read is believed only if the thread is still in that call
+ * Lists counted threads by an iterator in the kernel, and looks into /proc for those that are
+ * shown. No process is stopped, so the findings count only if the thread is still in that call
  * afterwards.
  */
 #include "collect/in_flight.h"
@@ -90,7 +90,7 @@ static bool flight_still_there(const struct flight *flight, int process)
 
 	if (!process_call_read(process, thread->tid, &call))
 		return false;
-	/* Kernels that show us no registers have not said either. */
+	/* Kernels that show no registers do not show these either. */
 	return !thread->sp || (call.sp == thread->sp &&
 			       !memcmp(call.arguments, thread->arguments, sizeof(call.arguments)));
 }

@@ -278,7 +278,7 @@ static int read_head(int folder, const char *file, struct baseline *ret)
 		return -errno;
 	ret->saved_ns = status.st_mtim.tv_sec * (int64_t)NS_PER_SEC + status.st_mtim.tv_nsec;
 	head[size] = 0;
-	/* In a text, quotes have a backslash in front. */
+	/* Quotes in a text have a backslash before them. */
 	rest = strstr(head, ",\"targets\":");
 	if (!rest)
 		return -EINVAL;

@@ -97,7 +97,7 @@ int call_log_look(struct call_log *log, struct diag *d)
 	err = collector_take_calls(log->collector, now_ns, call_log_add, log);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot take calls: %s", strerror(-err));
-	/* A record is there a little after its end. */
+	/* A record appears a little after its call has ended. */
 	recorder_mark(log->recorder, now_ns - NS_PER_MS);
 	call_log_see_signals(log, now_ns);
 	call_log_save(log, now_ns);

@@ -163,7 +163,9 @@ static int counts_subtract(struct counts *c)
 
 void counts_settle(struct counts *c)
 {
-	/* On failure the next reading tries again, and says so, and so does the next call here. */
+	/*
+	 * On failure, the next reading tries again and reports it, and so does the next call here.
+	 */
 	if (!counts_subtract(c) && recent_limit(&c->recent))
 		counts_forget(c);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knows what the paths and files are called that rows are split by: texts by key. Snapshots share a list, which
- * does not change any more once one has it.
+ * Keeps the texts of the paths and files by which rows are split, by key. Snapshots share a list,
+ * which no longer changes once a snapshot has it.
  */
 #pragma once
 
 #include "base/mem.h"
 #include "bpftruss/abi.h"
 
-/* A path is cut behind so many bytes, a file before them; either is marked by three more. */
+/* Paths are cut after this many bytes, files before the last ones; three more bytes mark that. */
 #define ARGUMENT_BYTES_MAX (ARGUMENT_TEXT + 3)
 
 struct argument_text {
@@ -26,10 +26,10 @@ struct argument_texts {
 /* Returns 0 or -ENOMEM. */
 int argument_texts_new(struct argument_texts **ret);
 
-/* One more has it. NULL is fine. */
+/* Takes another reference. NULL is fine. */
 struct argument_texts *argument_texts_ref(struct argument_texts *texts);
 
-/* Frees it with the last who has it; NULL is fine. */
+/* Drops a reference, and frees the list with the last one. NULL is fine. */
 void argument_texts_free(struct argument_texts *texts);
 CLEANUP_OF(argument_texts, argument_texts_free)
 
@@ -38,15 +38,15 @@ int argument_texts_add(struct argument_texts *texts, uint64_t key, const char *t
 void argument_texts_sort(struct argument_texts *texts);
 
 /*
- * Makes a list of texts that are to be given keys: each one once, in the order of the texts. Sorts the
- * caller's. Nothing is to be added to it. Returns 0 or -ENOMEM.
+ * Makes a list of texts and gives them keys: each text once, in their order. Sorts the caller's
+ * texts. Nothing may be added to the list. Returns 0 or -ENOMEM.
  */
 int argument_texts_number(char **list, size_t count, struct argument_texts **ret);
 
 /* The key of a text in such a list; ARGUMENT_ABSENT: it is not there. */
 uint64_t argument_texts_key(const struct argument_texts *texts, const char *text);
 
-/* NULL when absent, and where there are no texts. */
+/* Returns NULL when absent, and if there are no texts. */
 const struct argument_text *argument_texts_find_item(const struct argument_texts *texts,
 						     uint64_t key);
 const char *argument_texts_find(const struct argument_texts *texts, uint64_t key);

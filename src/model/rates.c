@@ -304,7 +304,7 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 		line->tid_ns = one->tid_ns;
 		line->threads = 1;
 		lock_ns = 0;
-		/* Of a thread that nothing else is known of. */
+		/* Nothing else is known of such a thread. */
 		for (; row < end && diff->rows[row]->tid < one->tid; row++)
 			rate_add_row(ended, rates, diff->rows[row]);
 		for (; row < end && diff->rows[row]->tid == one->tid; row++) {

@@ -251,7 +251,7 @@ static const struct column columns[] = {
 	KEY("dir", COLUMN_TEXT, GROUP_DIR, GROUP_PATH, NUMBER_NONE, folder_text),
 	KEY("path", COLUMN_TEXT, GROUP_PATH, 0, NUMBER_NONE, path_text),
 	KEY("file", COLUMN_TEXT, GROUP_FILE, 0, NUMBER_NONE, file_text),
-	/* In this order Solaris has its calls. */
+	/* Solaris shows its calls in this order. */
 	{ .name = "nr",
 	  .field = "nr",
 	  .kind = COLUMN_ID,
@@ -347,7 +347,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
-/* What other tools call some columns. */
+/* The names that other tools have for some columns. */
 static const struct {
 	const char *name, *column;
 } aliases[] = {

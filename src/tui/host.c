@@ -19,7 +19,7 @@ enum {
 	NR_COUNT,
 };
 
-/* In the order of /proc/stat, in ticks. */
+/* Fields of /proc/stat in their order, in ticks. */
 enum {
 	TICKS_USER,
 	TICKS_NICE,
@@ -87,7 +87,7 @@ static bool cpu_parse(const char *line, struct cpu_reading *ret)
 		      &t[7]) == 1 + NR_TICKS;
 }
 
-/* What the difference of two readings says. */
+/* Computes shares from the difference of two readings. */
 static struct host_cpu cpu_compare(const struct cpu_reading *before,
 				   const struct cpu_reading *after, double seconds)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all CPUs of the host did in an interval, whoever's processes ran on them: from /proc/stat. */
+/* Reads from /proc/stat what all CPUs of the host did in an interval, for all processes. */
 #pragma once
 
 #include "base/mem.h"

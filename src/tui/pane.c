@@ -78,7 +78,7 @@ static int write_errors(const struct top *top, const struct group_list *calls, s
 
 /* --- durations -------------------------------------------------------------------------------- */
 
-/* So wide is the longest bar. */
+/* The width of the longest bar. */
 #define BAR_WIDTH 40
 
 static void write_durations(const struct group_list *calls, size_t most, struct pane_text *pane)

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* What keys do, the most important first: those that there is no room for are left out. */
+/* Help on keys, the most important first; those without room are left out. */
 static const struct {
 	const char *keys, *what;
 } help_keys[] = {
@@ -182,7 +182,7 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 		draw_history(screen, &top->sparks, y, x);
 }
 
-/* Of the host: what ran on a CPU, as a bar and in numbers. */
+/* Draws what ran on a CPU of the host, as a bar and in numbers. */
 static void draw_cpu(struct screen *screen, int x, int y, const char *name,
 		     const struct host_cpu *cpu)
 {

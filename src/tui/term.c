@@ -8,7 +8,7 @@
 #define NCURSES_WIDECHAR 1
 #include <ncurses.h>
 
-/* Behind all others, as its macros are words of every day. */
+/* This header comes last, as its macros are everyday words. */
 #include <term.h>
 
 /* How styles look, and in which colour where there are colours; 0: that of the terminal. */

@@ -37,7 +37,7 @@ bool top_is_roomy(const struct top *top)
 	return !top->height || top->height >= ROOMY_HEIGHT;
 }
 
-/* So tall a screen has room for CPUs and the pane. */
+/* A screen this tall has room for CPUs and the pane. */
 #define TALL_HEIGHT 20
 
 #define CPU_WIDTH 64

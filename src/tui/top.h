@@ -37,19 +37,19 @@ enum top_prompt {
 
 #define TOP_TEXT_MAX 64
 
-/* Who started a process, as /proc says. */
+/* The parent of a process, as /proc says. */
 struct lineage {
 	uint32_t pid, parent; /* parent 0: unknown */
 };
 
-/* Where a table stands: the chosen line, the first one on the screen, and its order. */
+/* The position in a table: the chosen line, the first one on the screen, and the order. */
 struct top_place {
 	size_t cursor, first;
 	enum rate_key sort;
 	bool reversed;
 };
 
-/* What is shown of the chosen line below the list, or of an opened one. */
+/* What is shown below the list for the chosen line, or for an opened one. */
 enum top_pane {
 	PANE_CALLS,
 	PANE_ERRORS,

@@ -19,7 +19,7 @@ static uint32_t parent_of(uint32_t pid)
 	file = fopen(path, "re");
 	if (!file)
 		return 0;
-	/* Behind the name, which may have any characters, come state and parent. */
+	/* State and parent follow the name, which may have any characters. */
 	if (fread(text, 1, sizeof(text) - 1, file) > 0 && (end = strrchr(text, ')')))
 		sscanf(end, ") %*c %u", &parent);
 	fclose(file);
