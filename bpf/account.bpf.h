@@ -272,7 +272,7 @@ static __always_inline bool call_was_left_out(struct task_struct *task, struct t
 	if (!some_calls || record->flags != RECORD_LEFT_OUT)
 		return false;
 	record->flags = 0;
-	/* For rt_sigreturn this is no result: see call_result(). */
+	/* rt_sigreturn has no result: see call_result(). */
 	if (result == -ERESTART_RESTARTBLOCK && regs_nr(regs) != -1) {
 		record->nr = regs_nr(regs);
 		record->abi = task_abi(task, &record->nr);
@@ -484,7 +484,7 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 {
 	u64 now;
 
-	/* What an exec pointed at has gone with the program before, unless it failed. */
+	/* An exec that succeeded has replaced the memory that its arguments pointed at. */
 	if (!call_is_exec(record->abi, record->nr) || result < 0)
 		call_read_more(index, result);
 	call_show(record, index, result);
@@ -614,7 +614,7 @@ static __noinline int call_note_unusual(struct task_struct *task, u32 index, str
 	if (!call_is_shown(abi, nr))
 		return 0;
 	call_note_late(index, regs, abi, nr);
-	/* What an exec pointed at has gone with the program before, unless it failed. */
+	/* An exec that succeeded has replaced the memory that its arguments pointed at. */
 	if (!call_is_exec(abi, nr) || result < 0)
 		call_read_more(index, result);
 	return 0;

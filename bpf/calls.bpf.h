@@ -169,7 +169,7 @@ LOOKED_AT_ONCE int fetch_copied(u32 index, u64 address, u64 end)
 		flags = PIECE_UNREADABLE;
 		if (piece_add(index, PART_BUFFERS + n, address, 0))
 			break;
-		/* Where the next one begins is not known behind one that was cut. */
+		/* After a string that was cut, the start of the next one is unknown. */
 		flags = PIECE_CUT;
 		piece = (const struct call_piece *)&open->bytes[at];
 		if (piece->flags & PIECE_CUT)

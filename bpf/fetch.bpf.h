@@ -45,7 +45,7 @@ static __always_inline struct call_plan *call_plan_of(u16 abi, s32 nr)
 
 /* --- pieces ------------------------------------------------------------------------------------- */
 
-/* Of reading.is_string: the kernel has it. */
+/* A value of reading.is_string: the string is in the kernel's memory. */
 #define IN_KERNEL 2
 
 #define AT_FDCWD (-100)
@@ -222,7 +222,7 @@ LOOKED_AT_ONCE int fetch_iovec(u32 index, u32 part, u64 address, u64 count)
 	return failed ?: fetch_buffers(open, index, address);
 }
 
-/* Where things are in a struct msghdr, by the size of an address. */
+/* Offsets in a struct msghdr, by the size of an address. */
 #define MSGHDR_IOVEC(word) (2 * (word))
 #define MSGHDR_BYTES(word) (7 * (word))
 #define SOCKADDR_MAX       128

@@ -21,7 +21,7 @@ const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 /* enum call_split: rows are split by this. */
 const volatile __u32 split_by = SPLIT_NONE;
 
-/* So many that are found by their key are for calls that are not split. */
+/* This many of the entries that are found by key are for calls that are not split. */
 const volatile __u32 foreign_left = 0;
 
 static __always_inline bool splits_by_argument(void)

@@ -231,7 +231,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* What the exec that is going on points at can be had now, and at its end it is gone. */
+/* The memory that an exec points at can be read now; when the exec ends, it is gone. */
 static __always_inline void exec_note(struct task_struct *task, struct linux_binprm *bprm)
 {
 	struct task_ref *ref = task_ref_find(task);
@@ -245,7 +245,7 @@ static __always_inline void exec_note(struct task_struct *task, struct linux_bin
 	open = open_call_at(ref->record);
 	if (!open || !open->failed)
 		return;
-	/* As numbers: verifiers know them as addresses that no function may have. */
+	/* Verifiers let no function have these addresses, so they are passed as numbers. */
 	filename = (u64)BPF_CORE_READ(bprm, filename);
 	call_read_exec(ref->record, filename, filename != (u64)BPF_CORE_READ(bprm, interp));
 }

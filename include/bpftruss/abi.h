@@ -24,7 +24,7 @@ enum syscall_abi {
 /* The slots of native numbers below this are found through the record; all others go through a hash. */
 #define CALLS_INDEXED 512
 
-/* Of a call in the map of chosen calls. */
+/* Flags of a call in the map of chosen calls. */
 enum call_mark {
 	CALL_MARK_CHOSEN = 1 << 0, /* it is counted */
 	CALL_MARK_SHOWN = 1 << 1,  /* and sent */

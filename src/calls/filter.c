@@ -7,7 +7,7 @@
 #include "calls/pieces.h"
 #include "syscalls/arguments.h"
 
-/* Of a path, the programs know only how it begins. */
+/* The programs compare only the beginning of a path. */
 static bool path_matches(const struct call_record *record, const char *glob)
 {
 	const struct call_arguments *arguments = call_arguments(record->abi, record->nr);

@@ -12,7 +12,7 @@
 struct call_filter {
 	const struct syscall_set *calls; /* NULL: all */
 	const char *path;                /* a glob; NULL: any, or none */
-	/* What follows, programs look at themselves. */
+	/* The programs check the conditions that follow. */
 	const struct call_conditions *conditions; /* NULL: none; their path is not looked at */
 	uint64_t slower_ns;                       /* that it took at least; 0: anything */
 	const pid_t *pids;                        /* of processes or threads */

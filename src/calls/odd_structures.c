@@ -101,7 +101,7 @@ static void put_status(struct value_writer *to, const struct call_memory *memory
 		set_put_signal(to, status);
 }
 
-/* What stands behind the first three members depends on them. */
+/* The first three members determine which others follow. */
 static void put_details(const struct call *call, const struct call_memory *memory, uint32_t signal,
 			int32_t code)
 {
@@ -150,7 +150,7 @@ void siginfo_put(const struct call *call, const struct argument *argument,
 
 /* --- directories -------------------------------------------------------------------------------- */
 
-/* Where an entry has its length and its name: both follow on the inode and an offset. */
+/* Offsets of the length and the name of an entry, after its inode and offset. */
 struct dirent_shape {
 	size_t length_at, name_at;
 };

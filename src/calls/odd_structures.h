@@ -7,6 +7,6 @@
 void siginfo_put(const struct call *call, const struct argument *argument,
 		 const struct call_memory *memory);
 
-/* What getdents() and getdents64() have written: names of files. */
+/* Shows the names of files that getdents() and getdents64() have written. */
 void dirents_put(const struct call *call, const struct argument *argument,
 		 const struct call_memory *memory);

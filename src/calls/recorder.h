@@ -38,7 +38,7 @@ void recorder_break(struct recorder *recorder);
 
 const struct recorder_counts *recorder_counts(const struct recorder *recorder);
 
-/* So many others were recorded before, and are not here any more: the last of them ended then. */
+/* Notes that this many other calls were recorded and are gone; the last ended at that time. */
 void recorder_note_gone(struct recorder *recorder, uint64_t count, uint64_t gone_ns);
 
 /* When the oldest record ended; 0: there is none. */
@@ -55,7 +55,7 @@ bool recorder_next(const struct recorder *recorder, uint64_t *position, struct r
 
 /* --- copies: a recording that goes to another process --------------------------------------------- */
 
-/* Where the next entry will be. Positions only grow. */
+/* Returns the position of the next entry. Positions only grow. */
 uint64_t recorder_end(const struct recorder *recorder);
 
 /* Copies entries from a position on, as many as fit, and moves it behind them. Returns their bytes. */

@@ -8,7 +8,7 @@
 
 #define ALL_OF_PROCESS INT32_MIN
 
-/* What a call may replace: the descriptor in an argument, the working directory, or anything. */
+/* Calls replace the descriptor in an argument, the working directory, or any descriptor. */
 static const struct replacing {
 	const char *call;
 	int argument; /* -1: none */

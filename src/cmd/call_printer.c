@@ -86,7 +86,7 @@ static bool may_ask(const struct call_printer *p, uint32_t pid, int fd)
 {
 	if (!p->recorder)
 		return true;
-	/* By now it may be another descriptor than the one that was used, or of another process. */
+	/* The number may belong to another file or another process by now. */
 	return p->asking_ns < ASKING_NS && !replaced_has(p->replaced, pid, fd) &&
 	       process_is_so_old(pid, p->now_ns);
 }
@@ -268,7 +268,7 @@ static void show_gap(struct call_printer *p, const struct call_record *record,
 {
 	struct order_gap whole = *gap;
 
-	/* Of a daemon's recording nobody has chosen to leave them out. */
+	/* In a daemon's recording, no condition has left any out. */
 	if (!p->collector)
 		whole.missing += gap->left_out;
 	if (whole.missing && call_filter_has_thread(&p->filter, record) &&
@@ -322,7 +322,7 @@ static int all_calls(bool wanted, struct syscall_set **ret, struct diag *d)
 	return wanted ? syscall_set_parse("all", ret, d) : 0;
 }
 
-/* What the programs have not decided yet. */
+/* Checks the conditions that the programs have not decided. */
 static void printer_set_filter(struct call_printer *p)
 {
 	const struct options *o = p->options;

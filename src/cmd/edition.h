@@ -8,10 +8,12 @@
 #include "cmd/options.h"
 
 struct edition {
-	/* In the order of --help; the first is that of the truss face, which has no name. */
+	/* The order is that of --help; the first verb, single calls, has no name. */
 	const struct verb *const *verbs;
 	size_t nr_verbs;
-	/* What --version says of it, NULL for nothing; and the verbs that are missing, up to NULL. */
+	/*
+	 * The words that --version adds (NULL: none), and the verbs that are missing, up to NULL.
+	 */
 	const char *remark;
 	const char *const *missing;
 };

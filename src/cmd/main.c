@@ -237,7 +237,7 @@ static int read_face_options(struct options *o, int argc, char **argv, struct di
 	if (!err && wants_report(o))
 		return 0;
 	other = options_read(&calls, argc, argv, &why);
-	/* Of two errors the one further along wins, or the one about a value. */
+	/* If there are two errors, the later one is reported, or the one about a value. */
 	if (other && err && (optind > read_to || (o->is_unknown && !calls.is_unknown)))
 		*d = why;
 	if (other)

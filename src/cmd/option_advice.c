@@ -47,7 +47,7 @@ static const struct advice {
 	{ ALL, "-p", ANOTHER, "-n NAME chooses processes by name" },
 };
 
-/* Of what would be taken, but is hardly what is meant. */
+/* Hints for options that are accepted, but hardly with the meaning that the user wants. */
 static const struct advice of_taken[] = {
 	{ FACE, "-ff", NULL,
 	  "all processes share one output, in which each line says whose it is: give -f once" },

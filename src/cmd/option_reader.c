@@ -549,7 +549,7 @@ static const struct option_def *option_not_of_count(const struct options *o)
 	return NULL;
 }
 
-/* What the user calls the verb; "": single calls. */
+/* Returns the user's word for the verb; "": single calls. */
 static const char *verb_called(const struct options *o)
 {
 	if (o->verb->bit != VERB_COUNT)

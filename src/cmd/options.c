@@ -142,7 +142,7 @@ static bool format_is_wide(enum report_format format)
 	return format == FORMAT_WIDE || format == FORMAT_ERRORS || format == FORMAT_HIST;
 }
 
-/* What -C prints below single calls has their form. */
+/* The report that -C prints has the form of the single calls. */
 static enum report_format format_default(const struct options *o)
 {
 	static const enum report_format formats[NR_CALL_FORMAT] = {

@@ -8,7 +8,7 @@
 
 #define RECORDER_PATH "/v1/recorder"
 
-/* What was fetched. */
+/* The part of the recording that was fetched. */
 struct recording {
 	struct recorder *calls; /* owned; NULL: nothing has come */
 	struct recording_head first, last;

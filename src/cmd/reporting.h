@@ -17,7 +17,7 @@ void ask_add_targets(struct ipc_url *url, const struct options *options);
  * Adds which calls are asked for and, if it is one, what a table of them is to be like: as the user
  * gave the options.
  */
-/* What rows are to be split by, if by anything that a daemon keeps. */
+/* Returns what to split rows by, if the daemon keeps that. */
 void ask_add_split(struct ipc_url *url, const struct options *options);
 void ask_add_report(struct ipc_url *url, const struct options *options, bool is_table, int width);
 

@@ -192,7 +192,7 @@ static char *path_text(const struct argument_entry *entry)
 
 /* --- the table ---------------------------------------------------------------------------------- */
 
-/* So many readings ask for the name of a unix socket, as each time takes some system calls. */
+/* This many readings ask for the name of a unix socket, as each takes some system calls. */
 #define UNIX_LOOKS 16
 
 /* Whether a name is final: a socket may still get a peer, or a name. */

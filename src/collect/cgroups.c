@@ -226,7 +226,7 @@ static int visit_container(void *closure, uint64_t id, const char *path)
 		return -ENOTUNIQ;
 	snprintf(search->found, sizeof(search->found), "%s", component);
 	search->id = id;
-	/* In lxc/NAME the name may be that of anything. */
+	/* The NAME of lxc/NAME can be any text. */
 	if (strlen(component) < SELECTOR_NAME_SIZE &&
 	    (!search->by_name || strcmp(component, search->text) != 0))
 		strcpy(search->name, component);

@@ -12,10 +12,13 @@
 #include "base/text.h"
 #include "syscalls/names.h"
 
-/* Of a pthread_mutex_t; the lock, at which others wait, is at its beginning. */
+/* Offsets in a pthread_mutex_t. It begins with the lock, at which others wait. */
 #define MUTEX_OWNER 8
 
-/* Of a thread's descriptor on x86-64: its id, at which a join waits, and two pointers to the descriptor. */
+/*
+ * Offsets in a thread's descriptor on x86-64: its id, at which a join waits, and two pointers to
+ * the descriptor.
+ */
 #define THREAD_TID  0x2d0
 #define THREAD_SELF 16
 

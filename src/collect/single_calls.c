@@ -73,7 +73,7 @@ int collector_take_sleepers(const struct collector *c, uint64_t started_ns, call
 	return err;
 }
 
-/* So many are looked at each time: the rings must not wait. */
+/* At most this many are examined at a time, as the rings must not wait. */
 #define EARLY_SLEEPERS 256
 
 /* Whether a thread sleeps in the call in which it did when it began to be counted. */

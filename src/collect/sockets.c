@@ -84,28 +84,52 @@ static void hex_write(const char *hex, unsigned int port, char *buf, size_t size
 	snprintf(buf, size, "%s:%u", hex, port);
 }
 
-static bool inet_find(int process, const char *table, uint64_t inode, struct inet_socket *ret)
+/* A line of /proc/net/tcp and its like; addresses are in hexadecimal. */
+struct inet_line {
+	char ours[33], theirs[33];
+	unsigned int local_port, peer_port, state;
+	uint64_t inode;
+};
+
+static FILE *inet_open(int process, const char *table)
 {
-	char line[512], path[32], ours[33], theirs[33];
-	unsigned int local_port, peer_port;
-	FILE *file __cleanup(fclosep) = NULL;
-	uint64_t found;
+	char path[32];
 
 	snprintf(path, sizeof(path), "net/%s", table);
-	file = process_file(process, path);
-	*ret = (struct inet_socket){ 0 };
+	return process_file(process, path);
+}
+
+/* Reads the next line that is one of a socket. False: there are no more. */
+static bool inet_next(FILE *file, struct inet_line *ret)
+{
+	char line[512];
+
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line,
 			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*d "
 			   "%" SCNu64,
-			   ours, &local_port, theirs, &peer_port, &ret->state, &found) != 6 ||
-		    found != inode)
+			   ret->ours, &ret->local_port, ret->theirs, &ret->peer_port, &ret->state,
+			   &ret->inode) == 6)
+			return true;
+	}
+	return false;
+}
+
+static bool inet_find(int process, const char *table, uint64_t inode, struct inet_socket *ret)
+{
+	FILE *file __cleanup(fclosep) = inet_open(process, table);
+	struct inet_line line;
+
+	*ret = (struct inet_socket){ 0 };
+	while (inet_next(file, &line)) {
+		if (line.inode != inode)
 			continue;
-		hex_address(ours, local_port, ret->local, sizeof(ret->local));
-		hex_write(ours, local_port, ret->hex[0], sizeof(ret->hex[0]));
-		hex_write(theirs, peer_port, ret->hex[1], sizeof(ret->hex[1]));
-		if (peer_port)
-			hex_address(theirs, peer_port, ret->peer, sizeof(ret->peer));
+		ret->state = line.state;
+		hex_address(line.ours, line.local_port, ret->local, sizeof(ret->local));
+		hex_write(line.ours, line.local_port, ret->hex[0], sizeof(ret->hex[0]));
+		hex_write(line.theirs, line.peer_port, ret->hex[1], sizeof(ret->hex[1]));
+		if (line.peer_port)
+			hex_address(line.theirs, line.peer_port, ret->peer, sizeof(ret->peer));
 		return true;
 	}
 	return false;
@@ -114,23 +138,15 @@ static bool inet_find(int process, const char *table, uint64_t inode, struct ine
 /* The inode of the other socket of a connection, if it is in the same network namespace; 0: it is not. */
 static uint64_t inet_find_other(int process, const char *table, const struct inet_socket *own)
 {
-	char line[512], path[32], ours[33], theirs[33], local[48], peer[48];
-	unsigned int local_port, peer_port;
-	FILE *file __cleanup(fclosep) = NULL;
-	uint64_t inode;
+	FILE *file __cleanup(fclosep) = inet_open(process, table);
+	char local[48], peer[48];
+	struct inet_line line;
 
-	snprintf(path, sizeof(path), "net/%s", table);
-	file = process_file(process, path);
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line,
-			   " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*d "
-			   "%" SCNu64,
-			   ours, &local_port, theirs, &peer_port, &inode) != 5)
-			continue;
-		hex_write(ours, local_port, local, sizeof(local));
-		hex_write(theirs, peer_port, peer, sizeof(peer));
-		if (!strcmp(local, own->hex[1]) && !strcmp(peer, own->hex[0]) && inode)
-			return inode;
+	while (inet_next(file, &line)) {
+		hex_write(line.ours, line.local_port, local, sizeof(local));
+		hex_write(line.theirs, line.peer_port, peer, sizeof(peer));
+		if (!strcmp(local, own->hex[1]) && !strcmp(peer, own->hex[0]) && line.inode)
+			return line.inode;
 	}
 	return 0;
 }

@@ -34,7 +34,7 @@ static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
 	return 0;
 }
 
-/* In or below a cgroup of its name, so that it is found again when it is started anew. */
+/* Selects by the cgroup's name, so that a container that is restarted is found again. */
 static int resolve_container(const char *option, const char *text, bool by_name, struct selector *s,
 			     struct diag *d)
 {

@@ -67,7 +67,7 @@ static void budget_step(struct budget *b, int direction, double percent,
 	const enum collector_step before = b->step;
 	int step = (int)before + direction;
 
-	/* What there is not cannot be given up. */
+	/* Steps that give up what the daemon does not do are skipped. */
 	while ((step == STEP_NO_CALLS && !b->has_calls) ||
 	       (step == STEP_NO_STACKS && !b->has_stacks))
 		step += direction;

@@ -6,10 +6,13 @@
 #include "base/text.h"
 #include "daemon/log.h"
 
-/* From one look at the rings to the next: a ring holds some hundred thousand calls a second for so long. */
+/*
+ * The time between two looks at the rings: a ring holds some hundred thousand calls a second for
+ * that long.
+ */
 #define LOOK_NS (20 * NS_PER_MS)
 
-/* What is copied for a client at a time. */
+/* The number of bytes copied for a client at a time. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 int call_log_open(struct call_log *log, const struct daemon_config *config,
@@ -49,7 +52,7 @@ static int call_log_add(void *closure, const struct call_record *record)
 	if (record->flags & CALL_NONE)
 		return 0;
 	log->taken++;
-	/* What it writes tells of others, and not of itself. */
+	/* The child reports the calls of others, not its own. */
 	if (log->saves.child.pid && record->pid == (uint32_t)log->saves.child.pid) {
 		log->own++;
 		return 0;

@@ -30,7 +30,7 @@ struct recorder_config {
 	uint64_t save_bytes;   /* of all files */
 };
 
-/* By what of their arguments the daemon tells calls apart. */
+/* The arguments by which the daemon tells calls apart. */
 enum daemon_arguments {
 	DAEMON_KEEPS_NONE,
 	DAEMON_KEEPS_PATHS,

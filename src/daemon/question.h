@@ -38,7 +38,7 @@ int question_report(const struct question *q, struct asked_report *ret);
 
 void asked_report_done(struct asked_report *report);
 
-/* What rows are to be split by, as by asks for it: path, dir or file, among other keys. */
+/* Returns what the keys in by split rows by: path, dir or file, among other keys. */
 int question_split(const struct question *q, enum call_split *ret);
 
 /* from, to and step; sum=call is by_call. */

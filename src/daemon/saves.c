@@ -20,7 +20,9 @@
 #define NEW_NAME ".new"
 #define SUFFIX   ".txt"
 
-/* From one to the next at least: to write one is work, and any user can make a call fail. */
+/*
+ * The shortest time between two files: writing one takes work, and any user can make a call fail.
+ */
 #define PAUSE_NS (10 * NS_PER_SEC)
 
 #define SAVE_SECONDS 60
@@ -208,7 +210,7 @@ static bool saver_has_ended(struct saves *saves)
 	return saves->child.is_stopped || poll(&end, 1, 0) > 0;
 }
 
-/* What the client said last, if it said anything. */
+/* Holds the last line that the client printed, if any. */
 static void last_line(int folder, char *buf, size_t size)
 {
 	int file __cleanup(closep) = openat(folder, NEW_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -224,7 +226,7 @@ static void last_line(int folder, char *buf, size_t size)
 		memmove(buf, line + 1, strlen(line));
 }
 
-/* What it has written gets its name, or is removed. */
+/* Renames the file that the client has written, or removes it. */
 static void save_finish(struct saves *saves, int folder, int status)
 {
 	char said[256];

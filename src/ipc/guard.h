@@ -21,7 +21,7 @@ int guard_new(const struct guard_files *files, struct guard **ret, struct diag *
 void guard_free(struct guard *guard);
 CLEANUP_OF(guard, guard_free)
 
-/* What was read; NULL: nothing was. */
+/* The contents of the file; NULL: it was not read. */
 const char *guard_certificate(const struct guard *guard);
 const char *guard_key(const struct guard *guard);
 const char *guard_client_ca(const struct guard *guard);

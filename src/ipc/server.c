@@ -461,7 +461,7 @@ static unsigned int clients_fit(unsigned int wanted)
 		       : wanted;
 }
 
-/* What the library wants for TLS; nothing for a server without it. */
+/* Adds the library's options for TLS; none for a server without it. */
 static void tls_options(const struct guard *guard, struct MHD_OptionItem ret[5])
 {
 	size_t count = 0;

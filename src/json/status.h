@@ -18,7 +18,7 @@ struct status_table {
 };
 
 /* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
-/* Of the recorder of single calls. */
+/* The state of the recorder of single calls. */
 struct recorder_status {
 	bool is_on;
 	bool is_paused;    /* to stay in the budget */

@@ -50,7 +50,7 @@ static bool label_is_reserved(const char *label)
 	       !strcmp(label, METRICS_UNATTRIBUTED);
 }
 
-/* What the path of a cgroup tells of a container; "-" for nothing. */
+/* The container that the path of a cgroup names; "-": none. */
 static void container_name(const char *path, enum metrics_value what, char name[CONTAINER_NAME_MAX])
 {
 	struct container container;
@@ -269,7 +269,7 @@ static struct metrics_call *call_of_row(struct metrics *metrics, struct metrics_
 	return call ?: &owner->rest;
 }
 
-/* Where so many of a kind that most calls have none of are counted. */
+/* Finds the row of a count that most calls do not have, or the one for what has no room. */
 static struct row *extra_sum(struct metrics *metrics, struct metrics_owner *owner,
 			     struct metrics_call *call, enum metrics_extra extra, uint64_t count)
 {
@@ -554,7 +554,7 @@ static void plan_find_owners(struct plan *plan)
 	}
 }
 
-/* What the threads of the members did with their time. */
+/* Sums of the time of the members' threads, by microstate. */
 static void plan_count_times(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {

@@ -14,7 +14,7 @@
 
 #define METRICS_MAX_INFOS 4
 
-/* What of a process is the value of a label. */
+/* The property of a process that a label shows. */
 enum metrics_value {
 	VALUE_UNIT,
 	VALUE_CGROUP,
@@ -53,7 +53,7 @@ struct labels {
 /* Upper bounds of the buckets of histograms: up to 2^shift - 1 ns. */
 #define NR_METRICS_BOUND 13
 
-/* What threads did with their time; one of each is a series of an owner. */
+/* The microstates of threads; each is a series of an owner. */
 enum metrics_state {
 	STATE_CPU,
 	STATE_RUNQ,

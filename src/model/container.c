@@ -122,7 +122,7 @@ static const struct {
 		  { "burstable", QOS_BURSTABLE },
 		  { "besteffort", QOS_BEST_EFFORT } };
 
-/* What stands before the uid of a pod: kubepods-burstable in slices, or the component above it. */
+/* The text before the uid of a pod: kubepods-burstable in slices, or the component above it. */
 static enum pod_qos qos_of(struct bytes before)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(qos_words); i++) {
@@ -132,7 +132,7 @@ static enum pod_qos qos_of(struct bytes before)
 	return QOS_NONE;
 }
 
-/* What ends in podUID: the uid, and what stands before it. */
+/* Splits a component that ends in podUID into the uid and the text before it. */
 static bool split_uid(struct bytes name, struct bytes *ret_uid, struct bytes *ret_before)
 {
 	static const size_t lengths[] = { 36, 32 };
@@ -195,7 +195,7 @@ static bool read_podman_pod(const struct place *place, struct container *c)
 
 /* --- containers --------------------------------------------------------------------------------- */
 
-/* What stands before an id, without the dash or colon between them. */
+/* The text before an id, without the dash or colon between them. */
 static const struct {
 	const char *word;
 	enum container_runtime runtime;

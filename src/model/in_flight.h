@@ -42,7 +42,7 @@ enum futex_kind {
 	FUTEX_OF_THREAD, /* which is to end */
 };
 
-/* What is at the futex that a thread waits at. */
+/* The words at the futex on which a thread waits. */
 struct flight_futex {
 	uint32_t word, owner;  /* its value, and that where a mutex has its owner; 0: not known */
 	bool is_in_descriptor; /* of a thread, where its id is */

@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 # Does what a line asks for, and answers.
 TALKER = """
 import os, sys, time
@@ -58,6 +60,14 @@ class Target:
         self.popen.wait()
         self.popen.stdin.close()
         self.popen.stdout.close()
+
+
+@pytest.fixture
+def target():
+    target = Target()
+    target.ask("naps", 0)
+    yield target
+    target.close()
 
 
 def sums_of(text):

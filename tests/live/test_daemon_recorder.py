@@ -17,18 +17,10 @@ from bpf_objects import held, listed
 from cgroups import move
 from daemons import READ_ANEW, memory_kib, must_be_below, start_daemon, watched
 from harness import BPFTRUSS, run, until, write
-from recordings import Target, opened, sums_of
+from recordings import Target, opened, sums_of, target  # noqa: F401
 
 NOBODY = 65534
 NOT_RECORDING = "set 'record = yes' in [recorder]"
-
-
-@pytest.fixture
-def target():
-    target = Target()
-    target.ask("naps", 0)
-    yield target
-    target.close()
 
 
 @pytest.fixture

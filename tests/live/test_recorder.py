@@ -9,15 +9,7 @@ import sys
 
 import pytest
 from harness import BPFTRUSS, Process, run, slurp, until
-from recordings import SUM, Target, opened, sums_of
-
-
-@pytest.fixture
-def target():
-    target = Target()
-    target.ask("naps", 0)
-    yield target
-    target.close()
+from recordings import SUM, Target, opened, sums_of, target  # noqa: F401
 
 
 def record(live, target, *arguments):
