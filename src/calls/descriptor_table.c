@@ -2,6 +2,8 @@
 /* Two hash tables over arrays of a fixed size, and lists through them, all by index. */
 #include "calls/descriptor_table.h"
 
+#include <fcntl.h>
+
 #define PROCESS_BUCKETS (2 * MAX_PROCESSES)
 #define ENTRY_BUCKETS   MAX_ENTRIES
 
@@ -79,6 +81,17 @@ void fd_name_drop(struct fd_table *table, struct fd_name *name)
 	free(name);
 }
 
+/* Forgets the oldest entry of a process that has any, and its working directory last: other names begin there. */
+static void entry_forget(struct fd_table *table, struct fd_process *process)
+{
+	struct fd_entry *entry = &table->entries[process->oldest];
+
+	if (entry->fd == AT_FDCWD && entry->newer)
+		entry = &table->entries[entry->newer];
+	table->evicted++;
+	fd_entry_drop(table, entry);
+}
+
 /* Forgets another process, or else the oldest entry of this one. False: there is nothing. */
 static bool table_make_room(struct fd_table *table, struct fd_process *process)
 {
@@ -91,8 +104,7 @@ static bool table_make_room(struct fd_table *table, struct fd_process *process)
 	}
 	if (!process->oldest)
 		return false;
-	table->evicted++;
-	fd_entry_drop(table, &table->entries[process->oldest]);
+	entry_forget(table, process);
 	return true;
 }
 
@@ -104,10 +116,8 @@ struct fd_name *fd_name_new(struct fd_table *table, struct fd_process *process, 
 
 	if (length > MAX_NAME)
 		return NULL;
-	while (process->oldest && process->name_bytes + size > MAX_NAME_BYTES / 2) {
-		table->evicted++;
-		fd_entry_drop(table, &table->entries[process->oldest]);
-	}
+	while (process->oldest && process->name_bytes + size > MAX_NAME_BYTES / 2)
+		entry_forget(table, process);
 	while (table->name_bytes + size > MAX_NAME_BYTES) {
 		if (!table_make_room(table, process))
 			return NULL;
@@ -220,10 +230,8 @@ static struct fd_entry *entry_take(struct fd_table *table, struct fd_process *pr
 {
 	struct fd_entry *entry;
 
-	if (process->count >= MAX_ENTRIES / 2) {
-		table->evicted++;
-		fd_entry_drop(table, &table->entries[process->oldest]);
-	}
+	if (process->count >= MAX_ENTRIES / 2)
+		entry_forget(table, process);
 	if (!table->free_entry && table->used_entries < MAX_ENTRIES)
 		return &table->entries[++table->used_entries];
 	while (!table->free_entry) {

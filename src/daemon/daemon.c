@@ -411,7 +411,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 	const struct pollfd *sources = daemon->sources;
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
-	uint64_t start_ns, served_ns;
+	uint64_t start_ns = clock_cpu_ns(), served_ns, recorded_ns;
 	int err;
 
 	patience_ms = sooner_ms(patience_ms, call_log_patience_ms(&daemon->calls));
@@ -426,10 +426,11 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		*d = daemon->d;
 		return daemon->err;
 	}
+	recorded_ns = clock_cpu_ns();
 	err = call_log_look(&daemon->calls, d);
 	if (err)
 		return err;
-	start_ns = clock_cpu_ns();
+	recorded_ns = clock_cpu_ns() - recorded_ns;
 	served_ns = servers_run(daemon);
 	/* Once nobody waits. Where it fails, the next reading tries again, and says so. */
 	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
@@ -437,7 +438,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 	err = collector_reclaim(daemon->counts.collector);
 	/* Counting does not pay for clients: a turn that only serves them is charged to them. */
 	if (served_ns && !sources[SOURCE_TICK].revents && !sources[SOURCE_EVENTS].revents)
-		served_ns = clock_cpu_ns() - start_ns;
+		served_ns = clock_cpu_ns() - start_ns - recorded_ns;
 	daemon->budget.answers_ns += served_ns;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
