@@ -54,7 +54,7 @@ struct call_printer {
 	uint64_t unwanted;               /* so are so many of those to come */
 	uint64_t too_old;
 	uint64_t asking_ns;        /* it took so long to ask for descriptors */
-	uint64_t sockets_ns;       /* that may go into looking up sockets now */
+	int64_t sockets_ns;        /* that may go into looking up sockets now; negative: a debt */
 	uint64_t sockets_asked_ns; /* CLOCK_MONOTONIC when that was found out */
 	int err;                   /* of writing */
 	char fd_name[PATH_MAX + 1];
@@ -109,12 +109,13 @@ static ssize_t read_link(void *context, uint32_t pid, int fd, char *buf, size_t 
  * "socket:[77]".
  */
 #define SOCKETS_SHARE   5
-#define SOCKETS_MOST_NS (NS_PER_SEC / 10)
+#define SOCKETS_MOST_NS (int64_t)(NS_PER_SEC / 10)
 
 static bool may_ask_for_socket(struct call_printer *p, uint64_t now_ns)
 {
-	p->sockets_ns += (now_ns - p->sockets_asked_ns) / SOCKETS_SHARE;
-	p->sockets_ns = min_u64(p->sockets_ns, SOCKETS_MOST_NS);
+	p->sockets_ns += (int64_t)((now_ns - p->sockets_asked_ns) / SOCKETS_SHARE);
+	if (p->sockets_ns > SOCKETS_MOST_NS)
+		p->sockets_ns = SOCKETS_MOST_NS;
 	p->sockets_asked_ns = now_ns;
 	return p->sockets_ns > 0;
 }
@@ -130,7 +131,7 @@ static ssize_t read_socket(void *context, uint32_t pid, int fd, uint64_t inode, 
 		length = socket_describe(NULL, pid, fd, inode, buf, size);
 	took_ns = clock_mono_ns() - start_ns;
 	p->asking_ns += took_ns;
-	p->sockets_ns = above(p->sockets_ns, took_ns);
+	p->sockets_ns -= (int64_t)took_ns;
 	return length;
 }
 
@@ -577,29 +578,43 @@ static uint64_t calls_told(const struct call_printer *p, const struct call_total
 	return recorder_counts(p->recorder)->recorded + totals->left_out + totals->lost;
 }
 
+static void print_sum(const struct call_printer *p, const char *name, uint64_t left_out,
+		      uint64_t counted, const char *how, FILE *out)
+{
+	uint64_t overwritten = p->recorder ? recorder_counts(p->recorder)->overwritten : 0;
+	uint64_t told = p->shown + left_out + p->unread + p->too_old + overwritten;
+
+	fprintf(out, "bpftruss: %s%" PRIu64 " call%s shown", name, p->shown, plural(p->shown));
+	if (left_out)
+		fprintf(out, " + %" PRIu64 " left out", left_out);
+	if (p->unread)
+		fprintf(out, " + %" PRIu64 " after --max-events", p->unread);
+	if (p->recorder)
+		fprintf(out, " + %" PRIu64 " too old + %" PRIu64 " overwritten", p->too_old,
+			overwritten);
+	fprintf(out, " + %" PRIu64 " lost = %" PRIu64 " %s\n", above(counted, told), counted, how);
+}
+
 void call_printer_conclude(struct call_printer *p, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals)
 {
-	uint64_t overwritten = p->recorder ? recorder_counts(p->recorder)->overwritten : 0;
-	uint64_t counted, left_out = totals->left_out + p->passed, lost;
+	char line[512] = "";
+	FILE *whole;
+	uint64_t counted;
 
 	printer_write(p);
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
-	lost = above(counted, p->shown + left_out + p->unread + p->too_old + overwritten);
 	print_forgotten(p);
 	if (p->recorder)
 		print_reach(p, name);
-	fprintf(stderr, "bpftruss: %s%" PRIu64 " call%s shown", name, p->shown, plural(p->shown));
-	if (left_out)
-		fprintf(stderr, " + %" PRIu64 " left out", left_out);
-	if (p->unread)
-		fprintf(stderr, " + %" PRIu64 " after --max-events", p->unread);
-	if (p->recorder)
-		fprintf(stderr, " + %" PRIu64 " too old + %" PRIu64 " overwritten", p->too_old,
-			overwritten);
-	fprintf(stderr, " + %" PRIu64 " lost = %" PRIu64 " %s\n", lost, counted,
-		snapshot ? "counted" : "so far");
+	/* A command that still runs may write to stderr, too: one write keeps the line whole. */
+	whole = fmemopen(line, sizeof(line), "w");
+	print_sum(p, name, totals->left_out + p->passed, counted, snapshot ? "counted" : "so far",
+		  whole ?: stderr);
+	if (whole)
+		fclose(whole);
+	fputs(line, stderr);
 }
 
 int call_printer_flush(struct call_printer *p, struct diag *d)

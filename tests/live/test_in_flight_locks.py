@@ -21,16 +21,16 @@ class Locks(Process):
     def __init__(self, directory, kind, idlers=0):
         super().__init__(directory, [fixture("locks"), kind, str(idlers)])
         count = 1 + idlers + (0 if kind == "idle" else 4)
-        until(lambda: len(self.sleepers()) == count, "all threads wait")
+        self.waiting = until(lambda: self.sleepers(count), "all threads wait")
 
-    def sleepers(self):
-        """{name: tid} of those that wait where they will wait for ever."""
+    def sleepers(self, count):
+        """{name: tid} of those that wait where they will wait for ever, once there are so many."""
         found = {}
         for tid in os.listdir("/proc/%d/task" % self.pid):
             folder = "/proc/%d/task/%s/" % (self.pid, tid)
             if slurp(folder + "syscall").startswith((b"202 ", b"34 ", b"230 0x0 0x0 ")):
                 found[slurp(folder + "comm").decode().strip()] = int(tid)
-        return found
+        return found if len(found) == count else None
 
 
 def text_of(pid, *options):
@@ -64,8 +64,8 @@ def test_idle_workers_are_one_paragraph_that_names_some_of_them(live):
     (item,) = [item for item in told(each.pid)["in_flight"] if item["threads"] > 2]
     assert (item["threads"], item["apart"]) == (IDLERS, True)
     assert "idle" in symbols_outside_libc(item["user_stack"])
-    idlers = {tid: name for name, tid in each.sleepers().items() if name.startswith("idle")}
-    assert idlers.pop(item["tid"]) == item["thread"]
+    idlers = {tid: name for name, tid in each.waiting.items() if name.startswith("idle")}
+    assert idlers[item["tid"]] == item["thread"]
     assert all(idlers[other["tid"]] == other["thread"] for other in item["others"])
     assert len(item["others"]) == 256 and item["others_left_out"] == IDLERS - 1 - 256
     text = text_of(each.pid)
@@ -91,7 +91,7 @@ def facts(item):
 @pytest.mark.parametrize("kind", ["plain", "robust", "recursive", "pi"])
 def test_the_holder_of_each_mutex(live, kind):
     each = live.add(Locks, kind)
-    tids, items = each.sleepers(), by_name(told(each.pid))
+    tids, items = each.waiting, by_name(told(each.pid))
     for number in "01":
         item, holder = items["waiter" + number], "holder" + number
         assert item["threads"] == 1
@@ -103,7 +103,7 @@ def test_the_holder_of_each_mutex(live, kind):
 def test_the_thread_that_is_to_end(live):
     each = live.add(Locks, "plain")
     item = by_name(told(each.pid))["locks"]
-    wanted = "the end of thread %d (holder0), in clock_nanosleep" % each.sleepers()["holder0"]
+    wanted = "the end of thread %d (holder0), in clock_nanosleep" % each.waiting["holder0"]
     assert facts(item)["waits_for"] == wanted
 
 
