@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 
@@ -242,6 +243,21 @@ int regular_file_find(int root_fd, const char *path, int flags, uint64_t max_byt
 		return found;
 	closep(&found);
 	return err;
+}
+
+int file_status_known(int root_fd, const char *path, struct stat *status)
+{
+	struct statx known;
+
+	if (statx(root_fd, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO,
+		  &known))
+		return -errno;
+	*status = (struct stat){
+		.st_dev = makedev(known.stx_dev_major, known.stx_dev_minor),
+		.st_ino = known.stx_ino,
+		.st_mode = known.stx_mode,
+	};
+	return 0;
 }
 
 int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status)

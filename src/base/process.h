@@ -82,6 +82,12 @@ bool pid_is_free(pid_t pid);
 struct stat;
 
 /*
+ * Reads the inode, device and type of a file as the kernel knows them: a server of its file system, which
+ * may never answer, is not asked. Nothing else in *status is set. 0 or -errno.
+ */
+int file_status_known(int root_fd, const char *path, struct stat *status);
+
+/*
  * flags: O_NOFOLLOW, to refuse a link as the last part of the path, or 0. Returns a descriptor opened
  * with O_PATH, which whoever closes it waits for no server, and fills *status; or -ENOENT, -EINVAL (no
  * regular file), -EFBIG (beyond max_bytes), …

@@ -151,7 +151,7 @@ static char *link_text(const struct argument_entry *entry)
 	ssize_t length;
 
 	snprintf(path, sizeof(path), "fd/%d", entry->fd);
-	if (process < 0 || fstatat(process, path, &st, 0) || st.st_ino != entry->inode ||
+	if (process < 0 || file_status_known(process, path, &st) || st.st_ino != entry->inode ||
 	    (major(st.st_dev) << 20 | minor(st.st_dev)) != entry->device)
 		return NULL;
 	length = readlinkat(process, path, link, sizeof(link) - 1);

@@ -6,23 +6,13 @@
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include "base/text.h"
 #include "syscalls/arguments.h"
 #include "syscalls/names.h"
-
-/* Copies memory of a process without stopping it; returns how much was there. */
-static size_t memory_read(uint32_t pid, uint64_t address, void *to, size_t size)
-{
-	struct iovec local = { to, size };
-	struct iovec remote = { (void *)(uintptr_t)address, size }; /* NOLINT */
-	ssize_t got = address ? process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) : 0;
-
-	return got > 0 ? (size_t)got : 0;
-}
 
 static char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -38,20 +28,10 @@ static char *format(const char *format, ...)
 	return length < 0 ? NULL : text;
 }
 
-/* Reads page by page: what follows the path may not be there. */
-static void add_path(struct flight *flight, uint64_t address)
+static void add_path(struct flight *flight, const struct flight_bytes *path)
 {
-	char text[PATH_MAX + 1];
-	size_t size = 0, got = 1;
-
-	while (got && size < PATH_MAX && !memchr(text, 0, size)) {
-		got = min_u64(PATH_MAX - size, 4096 - ((address + size) & 4095));
-		got = memory_read(flight->thread.pid, address + size, text + size, got);
-		size += got;
-	}
-	text[size] = 0;
-	if (size)
-		flight_add_fact(flight, "path", strdup(text));
+	if (path->size)
+		flight_add_fact(flight, "path", strndup(path->bytes, path->size));
 }
 
 /* The clock by which a wait ends at a moment; -1: it ends after a span. */
@@ -76,6 +56,11 @@ static int timeout_clock(const struct listed_thread *thread)
 		       ? CLOCK_REALTIME
 		       : CLOCK_MONOTONIC;
 }
+
+/* A timespec or a timeval of a 64-bit program. */
+struct timeout {
+	int64_t seconds, parts;
+};
 
 static void add_span(struct flight *flight, const char *key, const char *before, int64_t ns)
 {
@@ -109,11 +94,10 @@ static void add_timeout_ms(struct flight *flight, int ms)
 		add_span(flight, "timeout", "after ", ms * 1000000LL);
 }
 
-static void add_timeout(struct flight *flight, int process, const char *type, uint64_t value)
+static void add_timeout(struct flight *flight, int process, const char *type, uint64_t value,
+			const struct flight_bytes *read)
 {
-	struct {
-		int64_t seconds, parts;
-	} span;
+	struct timeout span;
 	/* Programs of other ABIs have other structures. */
 	bool known = flight->thread.abi == ABI_X86_64 || flight->thread.abi == ABI_ARM64;
 	int clock = timeout_clock(&flight->thread);
@@ -123,8 +107,9 @@ static void add_timeout(struct flight *flight, int process, const char *type, ui
 		flight_add_fact(flight, "timeout", strdup("none"));
 		return;
 	}
-	if (!known || memory_read(flight->thread.pid, value, &span, sizeof(span)) != sizeof(span))
+	if (!known || read->size != sizeof(span))
 		return;
+	memcpy(&span, read->bytes, sizeof(span));
 	/* A timeval has microseconds. */
 	if (!strcmp(type, "timeval"))
 		span.parts *= 1000;
@@ -150,7 +135,7 @@ static void add_locks(struct flight *flight, int process, const char *fd_path)
 	struct stat st;
 	int pid;
 
-	if (!locks || fstatat(process, fd_path, &st, 0))
+	if (!locks || file_status_known(process, fd_path, &st))
 		return;
 	while (fgets(line, sizeof(line), locks)) {
 		/* Waiting locks have an arrow in that place. */
@@ -191,7 +176,7 @@ static void want_other_end(struct flight *flight, int process, const char *fd_pa
 
 	/* The link's mode tells how the file is open. */
 	if (ends->count == MAX_WANTED_ENDS || strlen(link) >= sizeof(end->link) ||
-	    fstatat(process, fd_path, &file, 0) || !S_ISFIFO(file.st_mode) ||
+	    file_status_known(process, fd_path, &file) || !S_ISFIFO(file.st_mode) ||
 	    fstatat(process, fd_path, &how, AT_SYMLINK_NOFOLLOW))
 		return;
 	how.st_mode &= S_IRUSR | S_IWUSR;
@@ -286,12 +271,9 @@ static void add_children(struct flight *flight, int process, int pid)
 		free(text);
 }
 
-static void add_address(struct flight *flight, uint64_t address, uint64_t size)
+static void add_address(struct flight *flight, const struct flight_bytes *address)
 {
-	char bytes[128] = "";
-	size_t got = memory_read(flight->thread.pid, address, bytes, min_u64(size, 128));
-
-	char *text = got ? socket_address_text(bytes, got) : NULL;
+	char *text = address->size ? socket_address_text(address->bytes, address->size) : NULL;
 
 	/* A socket that connects has it as its peer already. */
 	for (size_t i = 0; text && i < flight->nr_facts; i++) {
@@ -323,6 +305,51 @@ static bool is_peer(const struct argument *argument)
 	       !strcmp(argument->type, "sockaddr");
 }
 
+/* How much of the memory that an argument points at is told. */
+static size_t bytes_wanted(const struct listed_thread *thread, const struct argument *argument)
+{
+	if (argument->kind == ARG_PATH && !argument->is_written)
+		return PATH_MAX;
+	if (is_timeout(thread, argument))
+		return sizeof(struct timeout);
+	if (is_peer(argument))
+		return min_u64((uint32_t)thread->arguments[argument->length],
+			       sizeof(struct sockaddr_storage));
+	return 0;
+}
+
+void argument_memory_want(struct thread_memory *memory)
+{
+	const struct listed_thread *thread = memory->thread;
+	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
+
+	for (size_t i = 0; i < call->count; i++) {
+		if (thread->arguments[i] && bytes_wanted(thread, &call->arguments[i]))
+			thread_memory_want(memory, thread->arguments[i]);
+	}
+}
+
+int argument_memory_keep(const struct thread_memory *memory, struct flight *flight)
+{
+	const struct listed_thread *thread = &flight->thread;
+	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
+	char bytes[PATH_MAX];
+
+	for (size_t i = 0; i < call->count && memory->is_still; i++) {
+		struct flight_bytes *kept = &flight->pointed[i];
+		size_t size = bytes_wanted(thread, &call->arguments[i]);
+
+		size = thread_memory_copy(memory, thread->arguments[i], bytes, size);
+		kept->bytes = size ? malloc(size) : NULL;
+		if (size && !kept->bytes)
+			return -ENOMEM;
+		kept->size = size;
+		if (size)
+			memcpy(kept->bytes, bytes, size);
+	}
+	return 0;
+}
+
 static bool waits_for_child(const struct listed_thread *thread)
 {
 	return !strncmp(syscall_find_name(thread->abi, thread->nr), "wait", strlen("wait"));
@@ -342,14 +369,14 @@ void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends
 		if (argument->kind == ARG_FD && (int)value >= 0)
 			add_file(flight, process, (int)value, "", ends);
 		else if (argument->kind == ARG_PATH && !argument->is_written)
-			add_path(flight, value);
+			add_path(flight, &flight->pointed[i]);
 		else if (argument->kind == ARG_PID && waits_for_child(thread))
 			add_children(flight, process, (int)value);
 		else if (argument->kind == ARG_MS)
 			add_timeout_ms(flight, (int)value);
 		else if (is_timeout(thread, argument))
-			add_timeout(flight, process, argument->type, value);
+			add_timeout(flight, process, argument->type, value, &flight->pointed[i]);
 		else if (is_peer(argument))
-			add_address(flight, value, (uint32_t)thread->arguments[argument->length]);
+			add_address(flight, &flight->pointed[i]);
 	}
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/process.h"
+#include "collect/flight_memory.h"
 #include "model/in_flight.h"
 
 /* A file whose other end somebody has open. */
@@ -22,6 +23,12 @@ struct wanted_ends {
 	struct wanted_end items[MAX_WANTED_ENDS]; /* no others are looked for */
 	size_t count;
 };
+
+/* Wants the paths, timeouts and addresses that the arguments of a call point at. */
+void argument_memory_want(struct thread_memory *memory);
+
+/* Keeps them, if the thread slept until they were taken. 0 or -ENOMEM. */
+int argument_memory_keep(const struct thread_memory *memory, struct flight *flight);
 
 /* Adds what the arguments of a call say. process: /proc/PID, a descriptor. */
 void call_facts_add(struct flight *flight, int process, struct wanted_ends *ends);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 
 ssize_t descriptor_link_read(__attribute__((unused)) void *context, uint32_t pid, int fd, char *buf,
 			     size_t size)
@@ -36,13 +37,13 @@ int descriptor_inode_read(__attribute__((unused)) void *context, uint32_t pid, i
 			  uint64_t *ret)
 {
 	char path[64];
-	struct stat st;
+	struct stat st = { 0 };
+	int err;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
-	if (stat(path, &st))
-		return -errno;
+	err = file_status_known(AT_FDCWD, path, &st);
 	*ret = st.st_ino;
-	return 0;
+	return err;
 }
 
 bool process_sees_our_pids(__attribute__((unused)) void *context, uint32_t pid)

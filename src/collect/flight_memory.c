@@ -211,19 +211,30 @@ void process_memory_take(struct process_memory **processes, size_t nr)
 	}
 }
 
-bool thread_memory_read(const struct thread_memory *memory, uint64_t address, uint64_t *ret)
+size_t thread_memory_copy(const struct thread_memory *memory, uint64_t address, void *to,
+			  size_t size)
 {
-	for (size_t i = 0; i < memory->nr_windows; i++) {
+	size_t most = 0;
+
+	for (size_t i = 0; i < memory->nr_windows && most < size; i++) {
 		const struct memory_window *window = &memory->windows[i];
 		uint64_t offset = address - window->start;
+		size_t there;
 
-		if (!window->is_taken || address < window->start ||
-		    offset + sizeof(*ret) > window->size)
+		if (!window->is_taken || address < window->start || offset >= window->size)
 			continue;
-		memcpy(ret, memory->memory + window->place + offset, sizeof(*ret));
-		return true;
+		there = min_u64(size, window->size - offset);
+		if (there <= most)
+			continue;
+		memcpy(to, memory->memory + window->place + offset, there);
+		most = there;
 	}
-	return false;
+	return most;
+}
+
+bool thread_memory_read(const struct thread_memory *memory, uint64_t address, uint64_t *ret)
+{
+	return thread_memory_copy(memory, address, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
 const struct code_name_mapping *process_memory_find(const struct process_memory *memory,

@@ -68,6 +68,10 @@ void process_memory_take(struct process_memory **processes, size_t nr);
 /* Eight bytes that were taken; false: they were not. */
 bool thread_memory_read(const struct thread_memory *memory, uint64_t address, uint64_t *ret);
 
+/* Copies what was taken from an address on; returns how much that was. */
+size_t thread_memory_copy(const struct thread_memory *memory, uint64_t address, void *to,
+			  size_t size);
+
 /* The mapping of code at an address; NULL: there is none. */
 const struct code_name_mapping *process_memory_find(const struct process_memory *memory,
 						    uint64_t address);

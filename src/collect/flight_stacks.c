@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "collect/call_facts.h"
 #include "collect/code_files.h"
 #include "collect/flight_code.h"
 #include "collect/flight_memory.h"
@@ -125,30 +126,55 @@ static int memory_make(struct flight_stacks *stacks, size_t process)
 	return 0;
 }
 
+static void stack_want(struct thread_memory *memory)
+{
+	thread_memory_want(memory, memory->thread->sp);
+}
+
+static void all_want(struct thread_memory *memory)
+{
+	stack_want(memory);
+	futex_want(memory);
+	polled_files_want(memory);
+	argument_memory_want(memory);
+}
+
+static void mappings_want(__attribute__((unused)) struct thread_memory *memory)
+{
+	/* They are always wanted. */
+}
+
+/* Makes memory for the processes that have none, and wants of their threads what is to be wanted. */
+static int memories_want(struct flight_stacks *stacks, void (*want)(struct thread_memory *))
+{
+	for (size_t i = 0; i < stacks->nr_processes; i++) {
+		if (stacks->memories[i])
+			continue;
+		if (memory_make(stacks, i))
+			return -ENOMEM;
+		for (size_t j = 0; stacks->memories[i] && j < stacks->memories[i]->nr_threads;
+		     j++) {
+			struct thread_memory *memory = &stacks->memories[i]->threads[j];
+
+			if (memory->thread->sp)
+				want(memory);
+		}
+	}
+	return 0;
+}
+
+/* Memory that a thread waits for, from a disk that hangs, does not keep its stack from being read. */
 static int memories_take(struct flight_stacks *stacks)
 {
+	static void (*const wants[])(struct thread_memory *) = { all_want, stack_want,
+								 mappings_want };
 	int err = 0;
 
-	for (size_t i = 0; i < stacks->nr_processes && !err; i++)
-		err = memory_make(stacks, i);
-	for (size_t i = stacks->first; i < stacks->end && !err; i++) {
-		struct flight_thread *thread = &stacks->threads[i];
-
-		if (!thread->flight->thread.sp)
-			continue;
-		thread_memory_want(thread_memory(stacks, thread), thread->flight->thread.sp);
-		futex_want(thread_memory(stacks, thread));
-		polled_files_want(thread_memory(stacks, thread));
+	for (size_t i = 0; i < ARRAY_SIZE(wants) && !err; i++) {
+		err = memories_want(stacks, wants[i]);
+		if (!err)
+			process_memory_take(stacks->memories, stacks->nr_processes);
 	}
-	if (err)
-		return err;
-	process_memory_take(stacks->memories, stacks->nr_processes);
-	/* If its memory cannot be read, its mappings may be. */
-	for (size_t i = 0; i < stacks->nr_processes && !err; i++) {
-		if (!stacks->memories[i])
-			err = memory_make(stacks, i);
-	}
-	process_memory_take(stacks->memories, stacks->nr_processes);
 	return err;
 }
 
@@ -208,6 +234,7 @@ static int batch_take(struct flight_stacks *stacks)
 		if (memory) {
 			futex_read(memory, stacks->threads[i].flight);
 			polled_files_read(memory, stacks->threads[i].flight);
+			err = argument_memory_keep(memory, stacks->threads[i].flight);
 		}
 		flight_find_code(stacks->threads[i].flight,
 				 stacks->memories[stacks->threads[i].process]);

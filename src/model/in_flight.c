@@ -11,6 +11,8 @@ static void flight_done(struct flight *flight)
 {
 	for (size_t i = 0; i < flight->nr_facts; i++)
 		free(flight->facts[i].value);
+	for (size_t i = 0; i < ARRAY_SIZE(flight->pointed); i++)
+		free(flight->pointed[i].bytes);
 	free(flight->members);
 	free(flight->kernel);
 	free(flight->module);

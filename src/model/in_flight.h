@@ -24,6 +24,12 @@ struct flight_file {
 	uint32_t events; /* as poll has them */
 };
 
+/* The beginning of what an argument points at. */
+struct flight_bytes {
+	char *bytes; /* owned; untrusted */
+	size_t size; /* 0: it was not read */
+};
+
 /* The first of them, by which threads are told apart; the others are only counted. */
 #define MAX_FLIGHT_FILES_OF_CALL 8
 
@@ -63,8 +69,9 @@ struct flight {
 	bool was_looked; /* it was */
 	struct flight_futex futex;
 	struct flight_file files[MAX_FLIGHT_FILES_OF_CALL];
-	uint32_t nr_files, more_files; /* of a call that has a list of them */
-	uint64_t stack_id;             /* the same for equal stacks of a process; 0: not known */
+	uint32_t nr_files, more_files;  /* of a call that has a list of them */
+	struct flight_bytes pointed[6]; /* by argument */
+	uint64_t stack_id;              /* the same for equal stacks of a process; 0: not known */
 
 	/* Looked up for those that are shown. */
 	char comm[16];    /* of the process */

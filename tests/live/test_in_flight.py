@@ -4,12 +4,13 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
-from harness import run, until
+from harness import Process, run, slurp, until
 
 # Each thread waits for one thing for ever; it prints a line once all do.
 WAITING = """
@@ -192,3 +193,35 @@ def test_the_address_to_connect_to_is_told_once():
         )  # fmt: skip
         hung.kill()
     assert text.count(address) == 1, text
+
+
+SILENT = os.path.join(os.path.dirname(__file__), "silent_files.py")
+
+
+@pytest.fixture
+def silent_file(live, tmp_path):
+    place = tmp_path / "silent"
+    place.mkdir()
+    server = live.add(Process, [sys.executable, SILENT, "serve", str(place)])
+    until(lambda: os.path.ismount(place) or server.popen.poll(), "it is mounted")
+    if server.popen.poll():
+        pytest.skip("no file system in user space: " + server.stderr())
+    yield str(place / "file")
+    # Nobody who waits for it can be ended before it is.
+    server.popen.kill()
+    server.popen.wait()
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.mark.parametrize(
+    "how, call, words",
+    [("read", "read", "    file:         3: {}\n"), ("path", "open", "    call:         open")],
+)
+def test_a_file_whose_server_is_gone_holds_nobody_else_up(live, silent_file, how, call, words):
+    victim = live.add(Process, [sys.executable, SILENT, "victim", how, silent_file])
+    until(lambda: b"fuse" in slurp("/proc/%d/stack" % victim.pid), "it waits for the server")
+    result = run("--in-flight", "-p", victim.pid)
+    assert result.returncode == 0, result.stderr
+    assert re.match(r"python\S* %d: %s" % (victim.pid, call), result.stdout), result.stdout
+    assert words.format(silent_file) in result.stdout
+    assert "Py_RunMain" in result.stdout or "_start" in result.stdout, result.stdout
