@@ -42,8 +42,8 @@ static bool has_fd(const struct call_record *record, int fd)
 	return false;
 }
 
-static bool conditions_hold(const struct call_conditions *conditions,
-			    const struct call_record *record)
+bool call_conditions_hold(const struct call_conditions *conditions,
+			  const struct call_record *record)
 {
 	uint64_t error = (uint64_t)-record->result;
 	bool has_failed = error && error < 64 * ARRAY_SIZE(conditions->errnos);
@@ -81,7 +81,7 @@ bool call_filter_passes(const struct call_filter *filter, const struct call_reco
 	if (filter->slower_ns &&
 	    !(record->flags & CALL_TIMED && record->wall_ns >= filter->slower_ns))
 		return false;
-	if (filter->conditions && !conditions_hold(filter->conditions, record))
+	if (filter->conditions && !call_conditions_hold(filter->conditions, record))
 		return false;
 	return !filter->path || path_matches(record, filter->path);
 }

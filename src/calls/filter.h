@@ -21,6 +21,13 @@ struct call_filter {
 	size_t nr_names;
 };
 
+/*
+ * Whether a call meets conditions; their path is not looked at. A call that has not returned has neither
+ * failed nor succeeded.
+ */
+bool call_conditions_hold(const struct call_conditions *conditions,
+			  const struct call_record *record);
+
 /* Whether the thread that made a call is one of those that are meant. */
 bool call_filter_has_thread(const struct call_filter *filter, const struct call_record *record);
 

@@ -444,7 +444,8 @@ void call_printer_show_sleeper(struct call_printer *p, const struct call_record 
 	struct thread_shown *thread = thread_of(p, record);
 
 	if (p->options->calls.format != CALL_FORMAT_TRUSS || call_printer_is_full(p) || !thread ||
-	    thread->sleeping == record->number || !call_filter_passes(&p->filter, record))
+	    thread->sleeping == record->number || !call_filter_passes(&p->filter, record) ||
+	    !call_conditions_hold(&p->options->calls.view.conditions, record))
 		return;
 	thread->sleeping = record->number;
 	p->truss.is_sleeping = true;

@@ -192,7 +192,10 @@ def test_a_call_that_sleeps_is_shown_once_and_again_when_it_ends(live):
 def test_a_call_that_began_before_is_shown_as_sleeping_once(live):
     target = live.workload("calls")
     calls = attach(live, target.pid)
-    others = attach(live, target.pid, "-t", "!read")
+    others = [
+        attach(live, target.pid, *options)
+        for options in (["-t", "!read"], ["--fd", 7], ["--failed"], ["-z"])
+    ]
     until(lambda: calls.shown(), "it is said to sleep")
     # Another look at it, by somebody who came later.
     last = attach(live, target.pid)
@@ -202,7 +205,7 @@ def test_a_call_that_began_before_is_shown_as_sleeping_once(live):
     assert first.is_asleep() and re.fullmatch(r"0<pipe:\[\d+\]>\??, 0x[0-9a-f]+, \d+", first.arguments)
     assert [call.name for call in rest if call.is_asleep()] == []
     assert rest[0].name == "read" and rest[0].result == "= 3"
-    assert not any(call.is_asleep() for call in others.lines().calls)
+    assert not any(call.is_asleep() for other in others for call in other.lines().calls)
 
 
 @pytest.mark.parametrize("options, left_out", [([], 0), (["--failed"], 1), (["-z"], 1)])
