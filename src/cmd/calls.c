@@ -122,8 +122,8 @@ static int look(struct view *view, bool is_last, struct diag *d)
 		view->sleepers_ns = horizon_ns;
 		collector_take_sleepers(collector, horizon_ns - NS_PER_SEC, take_sleeper,
 					view->printer);
-		collector_take_early_sleepers(collector, horizon_ns - NS_PER_SEC, take_sleeper,
-					      view->printer);
+		collector_take_early_sleepers(collector, horizon_ns - NS_PER_SEC, true,
+					      take_sleeper, view->printer);
 	}
 	return call_printer_flush(view->printer, d);
 }

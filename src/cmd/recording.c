@@ -140,6 +140,8 @@ static int recording_print(const struct recording *r, const struct options *o,
 	if (err)
 		return diag_oom(d);
 	collector_take_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, take_sleeper, printer);
+	collector_take_early_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, false, take_sleeper,
+				      printer);
 	err = collector_call_totals(r->collector, &totals);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));

@@ -110,8 +110,8 @@ static bool early_sleeper_read(const struct task_record *record, uint32_t index,
 	return is_early_sleeper(record, UINT64_MAX);
 }
 
-int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns, call_taker *take,
-				  void *context)
+int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns, bool only_new,
+				  call_taker *take, void *context)
 {
 	uint32_t left = EARLY_SLEEPERS;
 	struct call_record call;
@@ -121,7 +121,7 @@ int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns
 		const struct task_record *record = record_at(c, i);
 
 		if (!is_early_sleeper(record, started_ns) ||
-		    !call_rings_note_early(c->rings, i, record->start_ns))
+		    (only_new && !call_rings_note_early(c->rings, i, record->start_ns)))
 			continue;
 		left--;
 		if (early_sleeper_read(record, i, &call))

@@ -95,6 +95,21 @@ def test_a_signal_prints_and_goes_on(live, target):
     assert (end["what"], end["all"], end["old"]) == ("counted", 20, 15)
 
 
+def test_a_call_that_began_before_is_shown_as_sleeping_each_time(live):
+    sleeper = live.workload("calls")
+    recorder = record(live, sleeper, "--last", 5)
+
+    def shown_twice():
+        before = len(sums(recorder))
+        recorder.signal(signal.SIGUSR1)
+        until(lambda: len(sums(recorder)) > before, "it prints")
+        found = re.findall(r"^read\(0.*\(sleeping\.\.\.\)$", recorder.stdout().decode(), re.M)
+        return len(found) >= 2
+
+    until(shown_twice, "it is said to sleep")
+    recorder.stop()
+
+
 @pytest.mark.parametrize("form", ["json", "strace"])
 def test_other_forms(live, target, form):
     recorder = record(live, target, "--last", 5, "-t", "open", "--format", form)
