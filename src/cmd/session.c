@@ -108,8 +108,7 @@ int session_attach(const struct session *session, struct diag *d)
 static void tell_targets(const struct collector *collector, const struct options *o)
 {
 	const char *ends = o->verb->bit == VERB_CALLS ? "ends it" : "prints the report";
-	const bool by_selectors = o->collector.nr_selectors;
-	size_t processes = collector_targets(collector);
+	size_t processes = collector_processes(collector);
 	uint32_t threads = collector_live(collector);
 
 	if (!threads) {
@@ -117,9 +116,8 @@ static void tell_targets(const struct collector *collector, const struct options
 			ends);
 		return;
 	}
-	fputs("bpftruss: counting ", stderr);
-	if (!by_selectors)
-		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	fprintf(stderr, "bpftruss: counting %zu process%s, ", processes,
+		processes == 1 ? "" : "es");
 	if (collector_threads(collector))
 		fprintf(stderr, "%zu of %s ", collector_threads(collector),
 			processes == 1 ? "its" : "their");

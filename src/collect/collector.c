@@ -499,9 +499,22 @@ void collector_tables(const struct collector *c, size_t *files, size_t *bytes)
 		call_stacks_tables(c->stacks, files, bytes);
 }
 
-size_t collector_targets(const struct collector *c)
+size_t collector_processes(const struct collector *c)
 {
-	return c->nr_targets;
+	uint32_t *pids __cleanup(freep) = calloc(records_used(c), sizeof(*pids));
+	size_t threads = 0, processes = 0;
+
+	for (uint32_t i = 1; pids && i < records_used(c); i++) {
+		const struct task_record *record = record_at(c, i);
+
+		if (record && record_state(record) == RECORD_LIVE)
+			pids[threads++] = record->pid;
+	}
+	if (threads)
+		qsort(pids, threads, sizeof(*pids), compare_first_u32);
+	for (size_t i = 0; i < threads; i++)
+		processes += !i || pids[i] != pids[i - 1];
+	return processes;
 }
 
 size_t collector_threads(const struct collector *c)

@@ -80,8 +80,8 @@ void collector_count_names(const struct collector *collector, struct name_counts
 /* The reading from which the next will be subtracted. 0 or -ENOMEM. */
 int collector_set_base(struct collector *collector, const struct snapshot *snapshot);
 
-/* Processes that were given by pid, each counted once. */
-size_t collector_targets(const struct collector *collector);
+/* Processes that have threads which are counted now; 0 without memory. */
+size_t collector_processes(const struct collector *collector);
 
 /* Threads that were given by number: of their processes only these are reported. */
 size_t collector_threads(const struct collector *collector);
