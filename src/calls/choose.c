@@ -213,16 +213,24 @@ static const struct argument *choose_futex(const struct call *call, size_t *at,
 
 static const struct {
 	int option;
-	enum argument_kind
-		kind; /* of the second argument, the last one; ARG_UNUSED: there is none */
+	/* Of the second argument, the last one; ARG_UNUSED: there is none. */
+	enum argument_kind kind;
+	enum own_set set;
 } prctl_options[] = {
-	{ PR_SET_NAME, ARG_STRING },       { PR_GET_NAME, ARG_STRING },
-	{ PR_SET_PDEATHSIG, ARG_SIGNAL },  { PR_GET_PDEATHSIG, ARG_ADDRESS },
-	{ PR_SET_DUMPABLE, ARG_UINT },     { PR_GET_DUMPABLE, ARG_UNUSED },
-	{ PR_SET_KEEPCAPS, ARG_UINT },     { PR_GET_KEEPCAPS, ARG_UNUSED },
-	{ PR_GET_SECCOMP, ARG_UNUSED },    { PR_CAPBSET_READ, ARG_UINT },
-	{ PR_CAPBSET_DROP, ARG_UINT },     { PR_SET_TIMERSLACK, ARG_SIZE },
-	{ PR_GET_TIMERSLACK, ARG_UNUSED }, { PR_SET_CHILD_SUBREAPER, ARG_UINT },
+	{ PR_SET_NAME, ARG_STRING, 0 },
+	{ PR_GET_NAME, ARG_STRING, 0 },
+	{ PR_SET_PDEATHSIG, ARG_SIGNAL, 0 },
+	{ PR_GET_PDEATHSIG, ARG_ADDRESS, 0 },
+	{ PR_SET_DUMPABLE, ARG_UINT, 0 },
+	{ PR_GET_DUMPABLE, ARG_UNUSED, 0 },
+	{ PR_SET_KEEPCAPS, ARG_UINT, 0 },
+	{ PR_GET_KEEPCAPS, ARG_UNUSED, 0 },
+	{ PR_GET_SECCOMP, ARG_UNUSED, 0 },
+	{ PR_CAPBSET_READ, ARG_ENUM, OWN_CAPABILITY },
+	{ PR_CAPBSET_DROP, ARG_ENUM, OWN_CAPABILITY },
+	{ PR_SET_TIMERSLACK, ARG_SIZE, 0 },
+	{ PR_GET_TIMERSLACK, ARG_UNUSED, 0 },
+	{ PR_SET_CHILD_SUBREAPER, ARG_UINT, 0 },
 };
 
 static const struct argument *choose_prctl(const struct call *call, size_t *at,
@@ -236,7 +244,8 @@ static const struct argument *choose_prctl(const struct call *call, size_t *at,
 			continue;
 		if (i > 1 || prctl_options[n].kind == ARG_UNUSED)
 			return NULL;
-		as_kind(call, i, prctl_options[n].kind, NULL, scratch);
+		as_kind(call, i, prctl_options[n].kind, own_set(call->to, prctl_options[n].set),
+			scratch);
 		scratch->is_written = option == PR_GET_NAME;
 		return scratch;
 	}

@@ -42,6 +42,7 @@ const struct flag_set *own_set_find(enum own_set set)
 		[OWN_SOL_IP] = "ip_option",
 		[OWN_SOL_IPV6] = "ipv6_option",
 		[OWN_STACK] = "sigaltstack",
+		[OWN_CAPABILITY] = "capability",
 	};
 
 	if (set == OWN_SIGACTION)

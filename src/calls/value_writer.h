@@ -50,6 +50,7 @@ enum own_set {
 	OWN_SOL_IP,
 	OWN_SOL_IPV6,
 	OWN_STACK,
+	OWN_CAPABILITY,
 	NR_OWN_SET,
 };
 

@@ -69,6 +69,8 @@ ALLOWED = [
     (r"\b(st_[amc]time(?:_nsec)?|tv_n?u?sec|stx_[amcb]time)=\d+", r"\1=TIME"),
     (r" /\* \d{4}-\d\d-\d\dT[^*]*\*/", ""),
     (r"\bstx?_ino=\d+", "INODE"),
+    # It says of a number without a name what it could have been.
+    (r" /\* [A-Z_]+_\?\?\? \*/", ""),
     (r"^sysinfo\(\{.*\}\)", "sysinfo({...})"),
     (r"^(read\(\d</dev/urandom>, )\".*\"", r"\1RANDOM"),
     (r"getrandom\(\".*?\", ", "getrandom(RANDOM, "),

@@ -342,7 +342,8 @@ def test_a_user_leaves_room_for_others(live, tmp_path):
     report = daemon.snapshot("-p", target.pid, "--since", mark, lossy=True)
     must_equal_seen_whole(report, target.table())
     assert daemon.snapshot(lossy=True).losses["slot_table_full"] > 0
-    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7
+    # Half of them, and what others of the host have.
+    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.95
 
 
 def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
@@ -370,7 +371,8 @@ def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder):
         write("/proc/%d/%s" % (shell.pid, name), "1 %d 10" % (SOMEBODY + 1000))
     shell.tell(b"go\n")
     until(lambda: shell.stdout().count(b"calls") == 4, "all have hoarded")
-    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7
+    # Half of them, and what others of the host have.
+    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.95
 
 
 def ends_of(daemon, pid):
