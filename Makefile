@@ -150,7 +150,8 @@ STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.
 	cmd/history.o daemon/% ipc/guard.o ipc/server.o metrics/% store/%),$(OBJ)) \
 	$(addprefix $(O)/src/daemon/,baselines.o log.o) $(STATIC_OWN)
 STATIC_PKGS := $(filter-out gnutls inih libmicrohttpd sqlite3,$(PKGS))
-STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -liberty -lm
+# The libelf.a of elfutils 0.196 has a crc32() of its own, which collides with zlib's unless that is there first.
+STATIC_LIBS = -Wl,-u,crc32 -lz $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -liberty -lm
 
 # The linker warns of dlopen(): static_host.c stands in for it.
 static: $(STATIC) ## build one static file for rescue media, without the daemon
