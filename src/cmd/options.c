@@ -90,6 +90,15 @@ static void exemplars_complete(struct options *o)
 	o->collector.view = &o->calls.view;
 }
 
+/* JSON always has the slowest call of each row, if rows can have it. */
+static void exemplars_default(struct options *o)
+{
+	if (o->verb->bit == VERB_COUNT && o->report.format == FORMAT_JSON && !o->in_flight &&
+	    !o->report.exemplars &&
+	    !(o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS)))
+		o->report.exemplars = 1;
+}
+
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
@@ -116,6 +125,7 @@ static void collector_complete(struct options *o)
 		calls_complete(o);
 	if (o->verb->bit == VERB_RECORDER)
 		conditions_complete(&o->calls);
+	exemplars_default(o);
 	if (o->report.exemplars)
 		exemplars_complete(o);
 	c->lists_calls = o->in_flight;

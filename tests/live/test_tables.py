@@ -79,6 +79,7 @@ def test_a_thousand_processes_of_forty_calls_fit(live):
     assert len(report.rows) > 999 * 40
 
 
-def test_the_tables_take_less_than_34_mib_of_kernel_memory(live):
+def test_the_tables_take_less_than_44_mib_of_kernel_memory(live):
+    """With JSON, which keeps the call that each thread is in, as it may be the slowest."""
     bpftruss = live.attach(live.workload("calls").pid)
-    assert 0 < locked_bytes(bpftruss.pid) < 34 << 20
+    assert 0 < locked_bytes(bpftruss.pid) < 44 << 20
