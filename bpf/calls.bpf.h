@@ -19,18 +19,6 @@
 /* Set by user space before the programs run. */
 const volatile struct call_conditions conditions = {};
 
-struct call_ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, RING_BYTES_MIN);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__array(values, struct call_ring);
-} call_rings SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -71,6 +59,20 @@ static __always_inline bool call_has_fd(const struct open_call *open)
 	return false;
 }
 
+/* Whether one of its descriptors is among those whose data is sent whole. */
+static __always_inline bool call_is_whole(const struct open_call *open)
+{
+	struct call_plan *plan = call_plan_of(open->call.abi, open->call.nr);
+
+	for (u32 i = 0; plan && i < CALL_ARGUMENTS; i++) {
+		u32 fd = open->call.arguments[i];
+
+		if (plan->fd_arguments >> i & 1 && fd < 64 && whole_fds >> fd & 1)
+			return true;
+	}
+	return false;
+}
+
 /* Notes what the registers hold when a call begins or ends. */
 static __always_inline void call_note_registers(struct open_call *open, struct pt_regs *regs,
 						u16 abi, s32 nr)
@@ -81,6 +83,8 @@ static __always_inline void call_note_registers(struct open_call *open, struct p
 	open->used = 0;
 	if (conditions.only_fd)
 		open->has_fd = call_has_fd(open);
+	if (whole_fds)
+		open->is_whole = call_is_whole(open);
 }
 
 /* A call begins: notes its arguments, and what they point at. Returns whether that took time. */

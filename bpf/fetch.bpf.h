@@ -15,6 +15,21 @@ const volatile bool shows_calls = false;
 /* Calls that take longer than any before of their thread and kind are sent, and no others. */
 const volatile bool sends_slowest = false;
 
+/* A bit for each of the first 64 descriptors: their data is sent whole. */
+const volatile __u64 whole_fds = 0;
+
+struct call_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES_MIN);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct call_ring);
+} call_rings SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -88,6 +103,53 @@ static __always_inline long piece_read_bytes(const struct open_call *open, struc
 }
 
 /*
+ * Sends one record of bytes behind a piece, of a buffer of size bytes, from an offset on. Returns 1 if that was
+ * not possible: what is lost is missing where the buffer is shown.
+ */
+LOOKED_AT_ONCE int rest_send(u32 index, u32 part, u64 address, u32 offset, u32 size)
+{
+	u32 cpu = bpf_get_smp_processor_id(), left = size - offset;
+	u32 room = left < REST_BYTES ? left : REST_BYTES;
+	struct open_call *open = open_call_at(index);
+	void *ring = bpf_map_lookup_elem(&call_rings, &cpu);
+	struct call_rest *rest = open && ring ? bpf_ringbuf_reserve(ring, sizeof(*rest), 0) : NULL;
+
+	if (!open || !rest)
+		return 1;
+	__builtin_memset(&rest->call, 0, sizeof(rest->call));
+	rest->call.size = sizeof(*rest);
+	rest->call.flags = CALL_REST;
+	rest->call.record = index;
+	/* By its end it has its number. */
+	rest->call.number = open->number + !(open->reading.flags & PIECE_AT_EXIT);
+	rest->call.end_ns = bpf_ktime_get_ns();
+	rest->call.arguments[0] = offset;
+	rest->piece = (struct call_piece){
+		.argument = open->reading.argument,
+		.part = part,
+		.flags = room < left ? PIECE_CUT : 0,
+		.size = room,
+	};
+	barrier_var(room);
+	if (room > REST_BYTES)
+		room = REST_BYTES;
+	if (bpf_probe_read_user(rest->bytes, room, (const void *)(address + offset))) {
+		bpf_ringbuf_discard(rest, BPF_RB_NO_WAKEUP);
+		return 1;
+	}
+	bpf_ringbuf_submit(rest, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __always_inline void rests_send(u32 index, u32 part, u64 address, u32 offset, u32 size)
+{
+	for (u32 i = 0; i < MAX_RESTS && offset < size; i++, offset += REST_BYTES) {
+		if (rest_send(index, part, address, offset, size))
+			break;
+	}
+}
+
+/*
  * Appends what an address points at, as open->reading says. Returns 1 if it could not be read. Of the
  * functions that take no more than numbers verifiers look at each once.
  */
@@ -117,6 +179,9 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 	piece->flags = flags;
 	piece->size = got;
 	open->used = at + sizeof(*piece) + (((u32)got + 7) & ~7u);
+	if (whole_fds && open->is_whole && !open->reading.is_string && flags & PIECE_CUT &&
+	    !(flags & PIECE_UNREADABLE))
+		rests_send(index, part, address, got, size);
 	return !!(flags & PIECE_UNREADABLE);
 }
 

@@ -101,6 +101,7 @@ enum call_flag {
 	CALL_DENIED = 1 << 2,   /* seccomp or a tracer refused it */
 	CALL_SLOWEST = 1 << 3,  /* of its kind in its thread so far; sent with no others */
 	CALL_NONE = 1 << 4,     /* by user space: no call, but the number behind a thread's last */
+	CALL_REST = 1 << 5,     /* no call, but bytes of one that is still open: struct call_rest */
 };
 
 /* One call. The pieces follow. */
@@ -133,6 +134,20 @@ struct call_record {
 #define CALL_PARENT(left_out)   ((left_out) >> CALL_PARENT_SHIFT)
 #define CALL_LEFT_OUT(left_out) ((left_out) & ((1ULL << CALL_PARENT_SHIFT) - 1))
 
+#define REST_BYTES 4096
+#define MAX_RESTS  256 /* of a piece; there are at least as many bytes in it before them */
+
+/*
+ * Bytes for which a piece has no room: sent before the record of their call, if a buffer is wanted whole. Of the
+ * call flags, record, number and end_ns (when it was read) are set, and arguments[0]: the offset of the bytes in
+ * the buffer.
+ */
+struct call_rest {
+	struct call_record call;
+	struct call_piece piece;
+	__u8 bytes[REST_BYTES];
+};
+
 /* A thread's open call, and how many have ended. Index: that of its record. */
 struct open_call {
 	__u64 number;
@@ -140,6 +155,7 @@ struct open_call {
 	__u32 used;   /* bytes of pieces */
 	__u32 failed; /* a bit for each fetch that is to be tried again at the end */
 	__u64 has_fd; /* one of its descriptors is that of the conditions */
+	__u64 is_whole; /* its buffers are sent whole */
 	struct {
 		__u8 argument, flags, is_string, pad;
 		__u32 limit;   /* bytes of a piece */

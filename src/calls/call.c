@@ -41,6 +41,14 @@ bool call_take_memory(const struct call *call, const struct argument *argument, 
 	return false;
 }
 
+void call_put_data(const struct call *call, const struct call_memory *memory, size_t length)
+{
+	size_t valid = min_u64(memory->size, length), shown = min_u64(valid, call->data_bytes);
+	bool is_cut = length == SIZE_MAX ? memory->flags & PIECE_CUT : memory->size < length;
+
+	call->to->ops->string(call->to, memory->bytes, shown, is_cut || shown < valid);
+}
+
 size_t call_length(const struct call *call, const struct argument *argument)
 {
 	uint64_t length = SIZE_MAX;

@@ -42,6 +42,7 @@ struct call {
 	struct value_writer *to;
 	enum syscall_abi abi; /* one that exists */
 	enum layout layout;
+	size_t data_bytes; /* of a buffer, that are shown */
 	bool has_failed, has_pieces;
 	struct call_pieces pieces; /* if it has any */
 };
@@ -72,6 +73,9 @@ void call_put_address(const struct call *call, uint64_t address, const struct ca
 /* Finds the bytes of a part of an argument; false: an address has been written instead. */
 bool call_take_memory(const struct call *call, const struct argument *argument, size_t i,
 		      unsigned int part, uint64_t address, struct call_memory *ret);
+
+/* Writes the data of a buffer, of which length bytes are valid; SIZE_MAX: all that were read. */
+void call_put_data(const struct call *call, const struct call_memory *memory, size_t length);
 
 /* A descriptor with its name. */
 void call_put_fd(const struct call *call, int fd, bool is_dirfd);

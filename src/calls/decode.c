@@ -129,6 +129,7 @@ static void call_begin(struct call *call, struct call_decoder *decoder,
 
 	call->fd_name = decoder->options.fd_name;
 	call->context = decoder->options.context;
+	call->data_bytes = decoder->options.data_bytes ?: SIZE_MAX;
 	call->record = record;
 	call->shape = shape_of(decoder, record);
 	call->to = to;
@@ -220,7 +221,7 @@ static uint64_t moved_bytes(const struct call *call, const struct argument *argu
 }
 
 bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
-		      struct call_memory *ret, uint64_t *ret_more)
+		      struct call_buffer *ret)
 {
 	struct value_writer nobody = { .style = STYLE_TRUSS };
 	struct call call;
@@ -234,12 +235,15 @@ bool call_find_buffer(struct call_decoder *decoder, const struct call_record *re
 		if (!is_one && argument->kind != ARG_IOVEC && argument->kind != ARG_MSGHDR)
 			continue;
 		for (unsigned int part = is_one ? PART_SELF : PART_BUFFERS;
-		     left && call_find_memory(&call, i, part, ret); part++) {
-			ret->size = min_u64(ret->size, left);
-			left -= ret->size;
-			*ret_more = is_one && left < SIZE_MAX - ret->size ? left : 0;
-			if (!n--)
+		     left && call_find_memory(&call, i, part, &ret->memory); part++) {
+			ret->memory.size = min_u64(ret->memory.size, left);
+			left -= ret->memory.size;
+			if (!n--) {
+				ret->argument = (unsigned int)i;
+				ret->part = part;
+				ret->more = is_one ? left : UINT64_MAX;
 				return true;
+			}
 			if (is_one)
 				break;
 		}

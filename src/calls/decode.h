@@ -20,6 +20,7 @@ struct decode_options {
 	void *context;
 	const struct syscall_set *raw;     /* calls whose arguments are hexadecimal; NULL: none */
 	const struct syscall_set *verbose; /* calls whose structures are shown whole; NULL: none */
+	size_t data_bytes;                 /* of a buffer, that are shown; 0: all that were read */
 };
 
 /* Caches each call that it has seen. It serves one thread at a time. */
@@ -65,9 +66,13 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
 		    struct value_writer *to);
 
-/*
- * The n-th buffer that a call has moved, as far as it was read, and how many bytes follow, 0 if that is not
- * known; false: there is none.
- */
+/* A buffer that a call has moved: a part of one of its arguments. */
+struct call_buffer {
+	struct call_memory memory; /* as far as it is in the record */
+	unsigned int argument, part;
+	uint64_t more; /* bytes that follow; UINT64_MAX: not known */
+};
+
+/* The n-th of them; false: there is none. */
 bool call_find_buffer(struct call_decoder *decoder, const struct call_record *record, size_t n,
-		      struct call_memory *ret, uint64_t *ret_more);
+		      struct call_buffer *ret);

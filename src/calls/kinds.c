@@ -115,9 +115,7 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 	}
 	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
 		return;
-	/* More may have been read than is valid. */
-	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      length == SIZE_MAX ? memory.flags & PIECE_CUT : memory.size < length);
+	call_put_data(call, &memory, length);
 }
 
 static void put_iovec(const struct call *call, const struct argument *argument, size_t i)

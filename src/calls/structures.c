@@ -513,10 +513,8 @@ static void put_buffer(const struct call *call, const struct argument *argument,
 		call->to->ops->string(call->to, "", 0, false);
 		return;
 	}
-	if (!call_take_memory(call, argument, i, PART_BUFFERS + (unsigned int)n, base, &memory))
-		return;
-	call->to->ops->string(call->to, memory.bytes, min_u64(memory.size, length),
-			      memory.size < length);
+	if (call_take_memory(call, argument, i, PART_BUFFERS + (unsigned int)n, base, &memory))
+		call_put_data(call, &memory, length);
 }
 
 void structure_put_iovec(const struct call *call, const struct argument *argument, size_t i,

@@ -111,48 +111,77 @@ void truss_put_call(struct call_decoder *decoder, const struct call_record *reco
 
 /* --- buffers ------------------------------------------------------------------------------------ */
 
-#define ROW_BYTES 16
+/* An offset has four digits, or more if it needs them. */
+static void put_offset(uint64_t offset, struct line *out)
+{
+	char text[24];
 
-static void put_row(const unsigned char *bytes, size_t at, size_t count, struct line *out)
+	snprintf(text, sizeof(text), "    %04" PRIx64 "  ", offset);
+	line_put_word(out, text);
+}
+
+static void put_row(const uint8_t *bytes, uint64_t offset, size_t count, struct line *out)
 {
 	static const char digits[] = "0123456789abcdef";
 	char text[3 * ROW_BYTES + 1], shown[ROW_BYTES];
 
 	memset(text, ' ', sizeof(text));
 	for (size_t i = 0; i < count; i++) {
-		unsigned char byte = bytes[at + i];
-
-		text[3 * i + (i >= ROW_BYTES / 2)] = digits[byte >> 4];
-		text[3 * i + (i >= ROW_BYTES / 2) + 1] = digits[byte & 15];
-		shown[i] = byte >= ' ' && byte < 0x7f ? (char)byte : '.';
+		text[3 * i + (i >= ROW_BYTES / 2)] = digits[bytes[i] >> 4];
+		text[3 * i + (i >= ROW_BYTES / 2) + 1] = digits[bytes[i] & 15];
+		shown[i] = bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i] : '.';
 	}
-	line_put(out, "    ", 4);
-	for (unsigned int shift = 16; shift; shift -= 4)
-		line_put_char(out, digits[at >> (shift - 4) & 15]);
-	line_put(out, "  ", 2);
+	put_offset(offset, out);
 	line_put(out, text, sizeof(text));
 	line_put_char(out, ' ');
 	line_put(out, shown, count);
 	line_put_char(out, '\n');
 }
 
-void truss_put_buffers(struct call_decoder *decoder, const struct call_record *record,
-		       struct line *out)
+static void put_bytes(const uint8_t *bytes, uint64_t offset, uint64_t count, struct line *out)
 {
-	struct call_memory memory;
-	uint64_t more;
+	for (uint64_t at = 0; at < count; at += ROW_BYTES)
+		put_row(bytes + at, offset + at, min_u64(count - at, ROW_BYTES), out);
+}
 
-	for (size_t n = 0; call_find_buffer(decoder, record, n, &memory, &more); n++) {
-		for (size_t at = 0; at < memory.size; at += ROW_BYTES)
-			put_row(memory.bytes, at, min_u64(memory.size - at, ROW_BYTES), out);
-		if (!(memory.flags & PIECE_CUT))
-			continue;
-		line_put_word(out, "    ...");
-		if (more) {
-			line_put_char(out, ' ');
-			line_put_natural(out, more);
-			line_put_word(out, more == 1 ? " more byte" : " more bytes");
-		}
-		line_put_char(out, '\n');
+static void put_more(uint64_t more, struct line *out)
+{
+	line_put_word(out, "    ...");
+	if (more != UINT64_MAX) {
+		line_put_char(out, ' ');
+		line_put_natural(out, more);
+		line_put_word(out, more == 1 ? " more byte" : " more bytes");
+	}
+	line_put_char(out, '\n');
+}
+
+/* Puts what the record has no room for, and says how much is missing. */
+static void put_rests(const struct call_record *record, const struct rests *rests,
+		      const struct call_buffer *buffer, struct line *out)
+{
+	uint64_t offset = buffer->memory.size, more = buffer->more;
+	struct rest_bytes found = { .is_cut = true };
+
+	while (rests && found.is_cut &&
+	       rests_find(rests, record, buffer->argument, buffer->part, offset, &found)) {
+		size_t size = min_u64(found.size, more);
+
+		put_bytes(found.bytes, offset, size, out);
+		offset += size;
+		more -= more == UINT64_MAX ? 0 : size;
+	}
+	if (found.is_cut && more)
+		put_more(more, out);
+}
+
+void truss_put_buffers(struct call_decoder *decoder, const struct call_record *record,
+		       const struct rests *rests, struct line *out)
+{
+	struct call_buffer buffer;
+
+	for (size_t n = 0; call_find_buffer(decoder, record, n, &buffer); n++) {
+		put_bytes(buffer.memory.bytes, 0, buffer.memory.size, out);
+		if (buffer.memory.flags & PIECE_CUT)
+			put_rests(record, rests, &buffer, out);
 	}
 }

@@ -12,6 +12,7 @@
 #include "calls/decode.h"
 #include "calls/line.h"
 #include "calls/pieces.h"
+#include "calls/rests.h"
 
 struct truss_options {
 	bool shows_thread; /* pid/tid */
@@ -27,6 +28,11 @@ struct truss_options {
 void truss_put_call(struct call_decoder *decoder, const struct call_record *record,
 		    const struct truss_options *options, uint64_t before_ns, struct line *out);
 
-/* Appends what was moved through a descriptor, as hexadecimal and as text, 16 bytes a line. */
+#define ROW_BYTES 16
+
+/*
+ * Appends what was moved through a descriptor, as hexadecimal and as text, ROW_BYTES a line. rests has what found no
+ * room in the record; NULL: that is not known.
+ */
 void truss_put_buffers(struct call_decoder *decoder, const struct call_record *record,
-		       struct line *out);
+		       const struct rests *rests, struct line *out);

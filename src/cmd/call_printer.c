@@ -9,6 +9,7 @@
 #include "calls/filter.h"
 #include "calls/order.h"
 #include "calls/replaced.h"
+#include "calls/rests.h"
 #include "calls/strace.h"
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
@@ -30,6 +31,7 @@ struct call_printer {
 	struct collector *collector;
 	struct output *output;
 	struct order *order; /* owned, as what follows */
+	struct rests *rests; /* of buffers; NULL: none are sent */
 	struct descriptor_source source;
 	struct descriptors *descriptors;
 	struct call_decoder *decoder;
@@ -238,7 +240,7 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 		truss_put_call(p->decoder, record, &p->truss, thread ? thread->last_ns : 0,
 			       &p->line);
 		if (uses_dumped(record, p->options->calls.dumped))
-			truss_put_buffers(p->decoder, record, &p->line);
+			truss_put_buffers(p->decoder, record, p->rests, &p->line);
 	}
 	print_stack(p, stack);
 }
@@ -277,9 +279,9 @@ static void show_gap(struct call_printer *p, const struct call_record *record,
 		print_gap(p, record, &whole);
 }
 
-static void show(void *context, const struct call_record *record, const struct order_gap *gap)
+static void show_record(struct call_printer *p, const struct call_record *record,
+			const struct order_gap *gap)
 {
-	struct call_printer *p = context;
 	struct thread_shown *thread;
 
 	if (record->flags & CALL_NONE) {
@@ -315,6 +317,15 @@ static void show(void *context, const struct call_record *record, const struct o
 		printer_write(p);
 }
 
+static void show(void *context, const struct call_record *record, const struct order_gap *gap)
+{
+	struct call_printer *p = context;
+
+	show_record(p, record, gap);
+	if (p->rests)
+		rests_forget(p->rests, record);
+}
+
 /* --- the parts of a run --------------------------------------------------------------------------- */
 
 /* -x and -v apply to all calls. */
@@ -347,7 +358,10 @@ static void printer_configure(struct call_printer *p)
 	const struct call_options *calls = &p->options->calls;
 
 	printer_set_filter(p);
-	p->decode = (struct decode_options){ fd_name, p, p->raw, p->verbose };
+	p->decode = (struct decode_options){ fd_name, p, p->raw, p->verbose, 0 };
+	/* What is dumped is read beyond what a line has. */
+	if (calls->dumped)
+		p->decode.data_bytes = calls->limits_strings ? calls->string_bytes : DEFAULT_DATA;
 	p->truss = (struct truss_options){ .shows_thread = calls->threads,
 					   .shows_time = calls->elapsed,
 					   .shows_delta = calls->delta,
@@ -380,6 +394,7 @@ int call_printer_new(const struct options *o, struct collector *collector, struc
 		return err;
 	printer_configure(p);
 	if (order_new(ORDER_DEFAULT, show, p, &p->order) ||
+	    (o->calls.view.whole_fds && rests_new(&p->rests)) ||
 	    descriptors_new(&p->source, &p->descriptors) ||
 	    call_decoder_new(&p->decode, &p->decoder))
 		return diag_oom(d);
@@ -392,6 +407,7 @@ void call_printer_free(struct call_printer *p)
 	if (!p)
 		return;
 	order_free(p->order);
+	rests_free(p->rests);
 	descriptors_free(p->descriptors);
 	replaced_free(p->replaced);
 	call_decoder_free(p->decoder);
@@ -427,7 +443,12 @@ void call_printer_begin(struct call_printer *p, uint64_t start_ns, uint32_t comm
 
 int call_printer_add(struct call_printer *p, const struct call_record *record)
 {
-	int err = order_add(p->order, record);
+	int err = 0;
+
+	if (record->flags & CALL_REST)
+		rests_add(p->rests, record);
+	else
+		err = order_add(p->order, record);
 
 	/* Without memory the record is missing, and is reported as such. */
 	return err == -ENOMEM ? 0 : err;

@@ -2,6 +2,8 @@
 /* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
+#include "calls/truss.h"
+
 unsigned int verb_keys_not_kept(enum verb_bit verb)
 {
 	const unsigned int all = GROUPS_OF_THREADS | GROUP_SPLITS;
@@ -57,6 +59,21 @@ static void conditions_complete(struct call_options *calls)
 	calls->view.conditions.only_succeeded = calls->only_succeeded;
 }
 
+/* A recording has the beginning of each buffer; else the rest comes on its own, for whole rows of a dump. */
+static void dump_complete(struct call_options *calls)
+{
+	struct call_view *view = &calls->view;
+
+	if (!calls->dumped)
+		return;
+	if (calls->record.last_ns || calls->record.last_count) {
+		view->plan.data_bytes = MAX_FETCH;
+	} else {
+		view->plan.data_bytes = (view->plan.data_bytes + ROW_BYTES - 1) & ~(ROW_BYTES - 1u);
+		view->whole_fds = calls->dumped;
+	}
+}
+
 /* Tells the collector which single calls the programs send. */
 static void calls_complete(struct options *o)
 {
@@ -72,8 +89,7 @@ static void calls_complete(struct options *o)
 			  .environment = calls->environment },
 	};
 	conditions_complete(calls);
-	if (calls->dumped)
-		calls->view.plan.data_bytes = MAX_FETCH;
+	dump_complete(calls);
 	if (calls->path)
 		calls_set_prefix(&calls->view.conditions, calls->path);
 	o->collector.view = &calls->view;
@@ -94,7 +110,7 @@ static void exemplars_complete(struct options *o)
 static void exemplars_default(struct options *o)
 {
 	if (o->verb->bit == VERB_COUNT && o->report.format == FORMAT_JSON && !o->in_flight &&
-	    !o->report.exemplars &&
+	    !o->report.exemplars && !o->report.errors &&
 	    !(o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS)))
 		o->report.exemplars = 1;
 }

@@ -56,6 +56,7 @@ void call_rings_configure(struct truss_bpf *skel, const struct collector_options
 		return;
 	skel->rodata->shows_calls = !view->only_slowest;
 	skel->rodata->sends_slowest = view->only_slowest;
+	skel->rodata->whole_fds = view->whole_fds;
 	memcpy((void *)&skel->rodata->conditions, &view->conditions, sizeof(view->conditions));
 	bpf_map__set_max_entries(skel->maps.open_calls, bpf_map__max_entries(skel->maps.records));
 	bpf_map__set_max_entries(skel->maps.call_rings, possible_cpus());

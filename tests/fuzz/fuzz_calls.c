@@ -58,7 +58,7 @@ static void record_check(const struct call_record *record, const struct syscall_
 	line_clear(&line);
 	strace_put_call(decoder, record, 1732459000123456789, &line);
 	line_check(&line);
-	truss_put_buffers(decoder, record, &line);
+	truss_put_buffers(decoder, record, NULL, &line);
 	call_check_json(decoder, record);
 }
 

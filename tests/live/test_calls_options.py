@@ -133,6 +133,53 @@ def test_dump_shows_all_that_is_moved(live, tmp_path):
     assert read.below[0].startswith("0000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f")
 
 
+DUMPED = """
+import os, sys
+data = bytes(range(256)) * 1000
+out, path = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), sys.argv[1]
+os.write(out, data[:200001])
+os.writev(out, [data[:5120], data[:3], data[:7001]])
+os.pread(out, 100000, 0)
+os.preadv(out, [bytearray(3000), bytearray(3000)], 200000)
+os.pwrite(out, data, 0)
+os.pwrite(out, data * 5, 0)
+"""
+
+
+def dumped(call):
+    """The buffers below a call, and what is said to be missing of them."""
+    buffers, more = [], []
+    for line in call.below:
+        if line.startswith("..."):
+            more.append(line)
+            continue
+        offset, rest = line.split("  ", 1)
+        if int(offset, 16) == 0:
+            buffers.append(b"")
+        assert int(offset, 16) == len(buffers[-1])
+        buffers[-1] += bytes.fromhex(rest[:49])
+    return buffers, more
+
+
+def test_dump_shows_large_buffers_whole(live, tmp_path):
+    argv = [sys.executable, "-c", DUMPED, tmp_path / "file"]
+    lines = show_command(live, *argv, options=["--dump", "3", "-t", "write,writev,pread64,preadv,pwrite64"])
+    data = bytes(range(256)) * 5000
+    file = data[:200001] + data[:5120] + data[:3] + data[:7001]
+    (begin,) = [i for i, call in enumerate(lines.calls) if call.arguments.endswith(", 200001")]
+    found = [dumped(call) for call in lines.calls[begin:]]
+    assert found[:-1] == [
+        ([data[:200001]], []),
+        ([data[:5120], data[:3], data[:7001]], []),
+        ([data[:100000]], []),
+        ([file[200000:203000], file[203000:206000]], []),
+        ([data[:256000]], []),
+    ]
+    # Of one call, a mebibyte and a little more.
+    ((most,), (more,)) = found[-1]
+    assert most == data[:(1 << 20) + 32] and more == "... %d more bytes" % (1280000 - len(most))
+
+
 def test_stacks_stand_below_their_calls(live, tmp_path):
     (tmp_path / "input").write_text("aaaq")
     with open(tmp_path / "input", "rb") as stdin:

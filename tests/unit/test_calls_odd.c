@@ -184,7 +184,7 @@ static void cut_check(struct call_decoder *decoder, const struct record_made *ma
 	record = copy;
 	record->size = (uint32_t)size;
 	truss_put_call(decoder, record, &options, 0, &line);
-	truss_put_buffers(decoder, record, &line);
+	truss_put_buffers(decoder, record, NULL, &line);
 	strace_put_call(decoder, record, 0, &line);
 	json = json_line(decoder, record);
 	assert_true(line.used > 0 && !line.failed);
@@ -567,7 +567,7 @@ static char *buffers_of(const struct call_given *given)
 	static struct record_made made;
 
 	record_make(&made, ABI_X86_64, given);
-	truss_put_buffers(decoder, record_of(&made), &line);
+	truss_put_buffers(decoder, record_of(&made), NULL, &line);
 	return strndup(line.bytes ?: "", line.used);
 }
 
