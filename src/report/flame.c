@@ -432,8 +432,8 @@ static int flame_write(const struct flame *flame, FILE *out)
 	uint64_t calls = 0;
 
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		"viewBox=\"0 0 %d %d\">\n<title>Call stacks of system calls</title>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%d\" "
+		"height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>Call stacks of system calls</title>\n"
 		"<style>\n%s</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n",
 		WIDTH, height, WIDTH, height, style);
 	/* All calls, also those without a time, which have no box in a graph of times. */
@@ -455,11 +455,11 @@ static int flame_write(const struct flame *flame, FILE *out)
 	return err ?: (ferror(out) ? -EIO : 0);
 }
 
-int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
+int report_flame(const struct snapshot *snapshot, const struct stack_options *options, FILE *out)
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
-	if (flame_make(snapshot, weight, PARTS, &flame))
+	if (flame_make(snapshot, options->weight, PARTS, &flame))
 		return -ENOMEM;
 	return flame_write(&flame, out);
 }

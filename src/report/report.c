@@ -243,7 +243,7 @@ static int write_pprof(const struct snapshot *snapshot, const struct report_opti
 static int write_flame(const struct snapshot *snapshot, const struct report_options *options,
 		       FILE *out)
 {
-	return report_flame(snapshot, options->stacks.weight, out);
+	return report_flame(snapshot, &options->stacks, out);
 }
 
 static int write_chart(const struct snapshot *snapshot, const struct report_options *options,

@@ -47,7 +47,7 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 	require(!report_errors(snapshot, &by_call, out) && !report_chart(snapshot, &by_call, out));
 	require(!report_stacks(snapshot, &by_call, &by_time, out));
 	require(!report_folded(snapshot, STACK_WEIGHT_CALLS, out));
-	require(!report_flame(snapshot, STACK_WEIGHT_TIME, out) && !report_pprof(snapshot, out));
+	require(!report_flame(snapshot, &by_time, out) && !report_pprof(snapshot, out));
 }
 
 static void check_again(const struct text *text)

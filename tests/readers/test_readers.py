@@ -130,7 +130,7 @@ def matched(svg):
 
 def test_script_runs():
     svg, boxes = browse("flame_many_calls.svg")
-    assert re.search('<svg [^>]*class="live"', svg)
+    assert re.search('<svg [^>]*class="flame live"', svg)
     assert "matched" not in svg.split("<script>")[0]
     assert boxes[0]["name"] == "all" and float(boxes[0]["width"]) > 1100
 

@@ -114,10 +114,13 @@ TEST(test_extremes)
 
 /* --- flame graphs -------------------------------------------------------------------------------- */
 
+static const struct stack_options by_calls = { .weight = STACK_WEIGHT_CALLS };
+
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
 {
-	char *text = render(report_flame, snapshot, weight);
+	const struct stack_options options = { .weight = weight };
+	char *text = render(report_flame, snapshot, &options);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.svg", name);
@@ -154,7 +157,7 @@ STACKS_TEST(test_golden, scenario_stacks())
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
 	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
-	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
+	assert_full(report_flame, snapshot, &by_calls);
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
@@ -164,8 +167,8 @@ STACKS_TEST(test_hostile, scenario_stacks_hostile())
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
-	text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
-	other = render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
+	text = render(report_flame, snapshot, &by_calls);
+	other = render(report_flame, empty.snapshot, &by_calls);
 	assert_int_equal(count_of(text, "<script"), 1);
 	assert_int_equal(count_of(text, "]]>"), 1);
 	assert_string_equal(strstr(text, "<script"), strstr(other, "<script"));
@@ -177,7 +180,7 @@ STACKS_TEST(test_self_contained, scenario_stacks())
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
 					       "<?",   "<!--",   "innerHTML" };
-	__cleanup(freep) char *text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, snapshot, &by_calls);
 
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
@@ -302,7 +305,7 @@ STACKS_TEST(test_deep, towers_make(1, 1000))
 static void left_out_check(struct stacked stacked, size_t all, const char *note)
 {
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
-	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, &by_calls);
 
 	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 1180, &flame), 0);
 	assert_in_range(flame.nr_boxes, 1, FLAME_BOXES);
