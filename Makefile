@@ -130,6 +130,7 @@ $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/arguments.o): | 
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/flags.o): | $(O)/gen/flags.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/over_time.o): $(O)/gen/over_time.css.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/store/db.o): $(O)/gen/schema.sql.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
 
@@ -430,7 +431,7 @@ veristat: $(O)/collect/verifier ## what the running kernel's verifier examines; 
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
-SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_metrics)
+SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_over_time test_metrics)
 
 check-readers: all $(SAMPLERS) ## how pprof, browsers and `make install` handle our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)

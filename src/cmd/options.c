@@ -188,6 +188,11 @@ static int format_check(const struct options *o, struct diag *d)
 	/* The picture obeys it. */
 	if (o->output.side_files[SIDE_FILE_CHART] && report.format == FORMAT_CSV)
 		report.table.waiting = NULL;
+	/* A chart over time shows one column. */
+	if (o->verb->bit == VERB_HISTORY && report.format == FORMAT_CHART) {
+		report.table.columns = NULL;
+		report.table.sort.count = 0;
+	}
 	return report_options_check(&report, d);
 }
 
@@ -211,9 +216,9 @@ static int pictures_check(const struct output_options *r, struct diag *d)
 {
 	static const char *const others[] = { ".png",  ".jpg",  ".jpeg", ".gif",
 					      ".webp", ".html", ".pdf" };
-	static const char *const names[] = {
-		[SIDE_FILE_CHART] = "--chart", [SIDE_FILE_FLAME] = "--flame"
-	};
+	static const char *const names[] = { [SIDE_FILE_CHART] = "--chart",
+					     [SIDE_FILE_FLAME] = "--flame",
+					     [SIDE_FILE_HEATMAP] = "--heatmap" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(others); i++) {
 		const char *other = others[i % ARRAY_SIZE(others)];
@@ -409,12 +414,18 @@ static int count_check(const struct options *o, struct diag *d)
 	return err;
 }
 
+/* Whether the history draws something over time. */
+static bool has_time_picture(const struct options *o)
+{
+	return o->output.side_files[SIDE_FILE_CHART] || o->output.side_files[SIDE_FILE_HEATMAP] ||
+	       o->report.format == FORMAT_CHART;
+}
+
 /* Returns what a verb cannot tell, or NULL. */
 static const char *verb_lacks(const struct options *o)
 {
 	const unsigned int keys = o->report.table.keys;
 	const enum verb_bit verb = o->verb->bit;
-	const bool is_chart = o->output.side_files[SIDE_FILE_CHART];
 	const struct {
 		bool is_broken;
 		const char *sentence;
@@ -429,9 +440,9 @@ static const char *verb_lacks(const struct options *o)
 		{ verb == VERB_HISTORY && keys & GROUP_PID, HISTORY_LACKS_PIDS },
 		{ verb == VERB_HISTORY && stacks_are_shown(o),
 		  "the history has no call stacks; see bpftruss snapshot --stacks" },
-		{ verb == VERB_HISTORY && (is_chart || o->report.format == FORMAT_CHART) &&
-			  o->step && strcmp(o->step, "all") != 0,
-		  "a chart shows the whole span: leave out --step" },
+		{ verb == VERB_HISTORY && has_time_picture(o) && o->step && !strcmp(o->step, "all"),
+		  "a picture over time needs more than one step: leave out --step, or give its "
+		  "length" },
 		{ verb == VERB_COMPARE && o->report.format == FORMAT_CSV && o->report.errors,
 		  "compare --csv lists the errors of each row anyway: leave out --errors" },
 		{ verb == VERB_SNAPSHOT && o->since && (o->from || o->to),

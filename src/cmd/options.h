@@ -77,6 +77,7 @@ enum side_file {
 	SIDE_FILE_FOLDED,
 	SIDE_FILE_PPROF,
 	SIDE_FILE_FLAME,
+	SIDE_FILE_HEATMAP, /* of the history alone */
 	NR_SIDE_FILE,
 };
 

@@ -227,21 +227,21 @@ int output_width(const struct options *o, FILE *stream)
 	return columns && number_read(columns, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
-/* Writes a file beside the report: each report replaces what the last one wrote. */
-static int write_side_file(const struct report_options *r, enum side_file which,
-			   const struct snapshot *snapshot, FILE *out)
-{
-	static const enum report_format formats[NR_SIDE_FILE] = {
-		[SIDE_FILE_CHART] = FORMAT_CHART,
-		[SIDE_FILE_FOLDED] = FORMAT_FOLDED,
-		[SIDE_FILE_PPROF] = FORMAT_PPROF,
-		[SIDE_FILE_FLAME] = FORMAT_FLAME,
-	};
-	struct report_options how = { .format = formats[which],
-				      .table = r->table,
-				      .stacks = r->stacks };
+/* A file beside the report. */
+struct side {
+	const struct report_options *options;
+	const struct snapshot *snapshot;
+	enum report_format format;
+};
 
-	return report_write(snapshot, &how, out);
+static int write_side(const void *closure, FILE *out)
+{
+	const struct side *side = closure;
+	struct report_options how = { .format = side->format,
+				      .table = side->options->table,
+				      .stacks = side->options->stacks };
+
+	return report_write(side->snapshot, &how, out);
 }
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
@@ -269,12 +269,12 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 	return 0;
 }
 
-static int output_side_file(const struct options *o, enum side_file which,
-			    const struct snapshot *snapshot, struct diag *d)
+int output_picture(const struct options *o, enum side_file which,
+		   int (*draw)(const void *closure, FILE *out), const void *closure, struct diag *d)
 {
 	const char *path = o->output.side_files[which];
 	FILE *file __cleanup(fclosep) = fopen(path, "we");
-	int err = file ? write_side_file(&o->report, which, snapshot, file) : -errno;
+	int err = file ? draw(closure, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
@@ -301,6 +301,30 @@ static void print_span(const struct snapshot *snapshot, enum report_format forma
 		(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
 }
 
+/* Each report replaces what the last one wrote. */
+static int output_sides(const struct options *o, const struct snapshot *snapshot, struct diag *d)
+{
+	/* Those of the history that are over time are no picture of one snapshot. */
+	static const struct {
+		enum side_file which;
+		enum report_format format;
+	} sides[] = {
+		{ SIDE_FILE_CHART, FORMAT_CHART },
+		{ SIDE_FILE_FOLDED, FORMAT_FOLDED },
+		{ SIDE_FILE_PPROF, FORMAT_PPROF },
+		{ SIDE_FILE_FLAME, FORMAT_FLAME },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides) && !err && o->verb->bit != VERB_HISTORY; i++) {
+		const struct side side = { &o->report, snapshot, sides[i].format };
+
+		if (o->output.side_files[sides[i].which])
+			err = output_picture(o, sides[i].which, write_side, &side, d);
+	}
+	return err;
+}
+
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d)
 {
@@ -323,11 +347,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
-	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
-		if (o->output.side_files[i])
-			err = output_side_file(o, (enum side_file)i, chosen, d);
-	}
-	return err;
+	return err ?: output_sides(o, chosen, d);
 }
 
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,

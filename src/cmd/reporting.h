@@ -94,6 +94,11 @@ int output_report(struct output *output, const struct options *o, const struct s
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,
 		struct diag *d);
 
+/* Writes a picture into the file that an option names; draw() writes it, and returns 0 or -errno. */
+int output_picture(const struct options *o, enum side_file which,
+		   int (*draw)(const void *closure, FILE *out), const void *closure,
+		   struct diag *d);
+
 /* Whether a chart, or files of stacks, are asked for besides the report. */
 bool output_has_side_files(const struct options *o);
 
