@@ -92,6 +92,39 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
+/* What is drawn: both sides. */
+struct drawing {
+	const struct options *options;
+	const struct compare_input *input;
+};
+
+static int draw_difference(const void *closure, FILE *out)
+{
+	const struct drawing *drawing = closure;
+	const struct options *o = drawing->options;
+
+	return report_flame_difference(drawing->input, &o->report.stacks,
+				       o->output.flame_is_normalized, out);
+}
+
+/* Refuses to draw stacks that a side does not have; the report is written all the same. */
+static int write_flame(const struct options *o, const struct compare_input *input, struct diag *d)
+{
+	const struct drawing drawing = { o, input };
+	const struct compare_source *const sides[] = { &input->a, &input->b };
+
+	if (!o->output.side_files[SIDE_FILE_FLAME])
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		if (!sides[i]->snapshot->stacks)
+			return diag_set(d, DIAG_FAILED, ENODATA,
+					"compare --flame: %.200s has no call stacks: save a "
+					"snapshot with --stacks --json, and compare that",
+					sides[i]->label);
+	}
+	return output_picture(o, SIDE_FILE_FLAME, draw_difference, &drawing, d);
+}
+
 static int compare_run(const struct options *o, struct diag *d)
 {
 	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
@@ -134,6 +167,9 @@ static int compare_run(const struct options *o, struct diag *d)
 		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
+	err = write_flame(o, &input, d);
+	if (err)
+		return err;
 	return view.failed ? STATUS_REGRESSION : STATUS_OK;
 }
 

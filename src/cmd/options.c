@@ -109,7 +109,8 @@ static void collector_complete(struct options *o)
 	    !stacks_are_shown(o))
 		o->report.show_stacks = true;
 	c->stacks |= stacks_are_shown(o);
-	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID;
+	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID ||
+		       o->report.stacks.by == FLAME_BY_TID;
 	c->split_by = group_split(o->report.table.keys) ?: rate_by_split(o->rate_by);
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
@@ -235,11 +236,48 @@ static int pictures_check(const struct output_options *r, struct diag *d)
 	return 0;
 }
 
+/* Returns the value given to an option of the verb; NULL: it was not given. */
+static const char *option_given(const struct options *o, const char *name)
+{
+	const struct option_def *def = option_find(o->verb->bit, name);
+
+	return def ? o->given[def - option_defs] : NULL;
+}
+
+/* Options of flame graphs alone. */
+static int flame_check(const struct options *o, struct diag *d)
+{
+	const bool has_flame =
+		o->output.side_files[SIDE_FILE_FLAME] || o->report.format == FORMAT_FLAME;
+	const bool is_compare = o->verb->bit == VERB_COMPARE;
+	const struct {
+		bool is_broken;
+		const char *sentence;
+	} rules[] = {
+		{ o->report.stacks.by && !has_flame,
+		  is_compare ? "--flame-by is about flame graphs: give --flame FILE, too"
+			     : "--flame-by is about flame graphs: give --flame FILE or "
+			       "--format flame, too" },
+		{ is_compare && o->output.flame_is_normalized && !has_flame,
+		  "--flame-normalize is about flame graphs: give --flame FILE, too" },
+		{ is_compare && option_given(o, "stacks") && !has_flame,
+		  "compare has no stacks but those of flame graphs: give --flame FILE, too" },
+		{ o->verb->bit == VERB_SNAPSHOT && o->report.stacks.by == FLAME_BY_TID,
+		  "--flame-by: the daemon does not keep threads; use bpftruss -c for these" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].is_broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
+	}
+	return 0;
+}
+
 static int report_check(const struct options *o, struct diag *d)
 {
 	const char *twice = path_given_twice(&o->output);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
-	int err = format_check(o, d) ?: pictures_check(&o->output, d);
+	int err = format_check(o, d) ?: pictures_check(&o->output, d) ?: flame_check(o, d);
 
 	if (err)
 		return err;
@@ -301,14 +339,6 @@ bool calls_are_saved(const struct options *o)
 bool calls_are_recorded(const struct options *o)
 {
 	return o->calls.record.last_ns || o->calls.record.last_count;
-}
-
-/* Returns the value given to an option of the verb; NULL: it was not given. */
-static const char *option_given(const struct options *o, const char *name)
-{
-	const struct option_def *def = option_find(o->verb->bit, name);
-
-	return def ? o->given[def - option_defs] : NULL;
 }
 
 /* Other formats have these anyway, or have no place for them. */

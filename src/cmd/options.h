@@ -96,6 +96,7 @@ struct output_options {
 	struct syscall_set *waiting;          /* owned */
 	struct syscall_set *only;             /* owned; NULL: all calls */
 	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
+	bool flame_is_normalized;             /* of a difference */
 	const char *path;                     /* NULL: stdout or stderr */
 	uint32_t width;                       /* --width; 0: that of the screen */
 };

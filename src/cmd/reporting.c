@@ -168,6 +168,9 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 	if (o->collector.stacks && !snapshot->stacks)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"this snapshot has no call stacks: take one with --stacks");
+	if (snapshot->nr_rows && o->report.stacks.by == FLAME_BY_TID && !has_threads)
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"this snapshot is not split by tid: take one with --by tid");
 	if (snapshot->nr_rows &&
 	    ((keys & GROUPS_OF_THREADS && !has_threads) || (split && !has_split)))
 		return diag_set(d, DIAG_FAILED, ENODATA,

@@ -226,6 +226,27 @@ def test_keys_lead_through_the_picture():
     assert "outer" not in boxes[0]["class"]
 
 
+def test_back_undoes_a_zoom():
+    svg, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "ArrowDown", "Enter", "Backspace")
+    widest = max((box for box in boxes if box["y"] == "18"), key=lambda box: int(box["w"]))
+    assert "outer" not in widest["class"] and "outer" in boxes[0]["class"]
+    assert re.search(r'<g class="button"[^>]*><rect[^>]*></rect><text[^>]*>Back<', svg)
+    _, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "ArrowDown", "Enter", "Backspace", "Backspace")
+    assert not any("outer" in box["class"] for box in boxes)
+
+
+def test_changes_are_told_apart_by_everybody():
+    """Colours of a differential flame graph: neighbours, and more from less."""
+    css = (TOP / "src/report/flame.css").read_text()
+    fills = [re.search(r"rect\.d%d \{ fill: (#\w+);" % i, css).group(1) for i in range(8)]
+    for sight in SIGHTS:
+        seen = [oklab(fill, sight) for fill in fills]
+        for one, other in [*zip(range(7), range(1, 8)), (0, 6), (1, 5), (2, 4), (0, 7)]:
+            assert math.dist(seen[one], seen[other]) > 4, (sight, one, other)
+    for i, fill in enumerate(fills):
+        assert contrast(fill, "#ffffff" if i in (0, 6, 7) else "#14171a") > 4.5, fill
+
+
 # How those see a colour who lack one kind of cones: Machado et al. 2009, on linear RGB.
 SIGHTS = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -300,7 +321,8 @@ def test_lines_are_told_apart_by_everybody():
                 assert math.dist(oklab(one, sight), oklab(other, sight)) > 8, (sight, one, other)
 
 
-PICTURES = ["heatmap_day", "series_calls", "series_p99", "series_hostile", "flame_many_calls", "flame_hostile"]
+PICTURES = ["heatmap_day", "series_calls", "series_p99", "series_hostile", "flame_many_calls", "flame_hostile",
+            "flame_inverted", "flame_difference"]
 
 
 def console(address):
@@ -325,7 +347,7 @@ def test_all_pictures_fit_into_one_page():
     complaints, dom = console(page.resolve().as_uri())
     assert complaints == []
     # The script of each flame graph has run on its own.
-    assert len(re.findall('<svg [^>]*class="flame live"', dom)) == 2
+    assert len(re.findall('<svg [^>]*class="flame live"', dom)) == 4
     assert len(re.findall('<svg [^>]*class="over-time"', dom)) == 4
     # All rules of a style sheet are below the class of its picture.
     for sheet, own in ("over_time.css", ".over-time"), ("flame.css", ".flame"):

@@ -376,6 +376,11 @@ TEST(test_refused)
 		  "--chart draws SVG, not png: name the file a/b.svg" },
 		{ &count_face, "-c -a --flame .x.JPG",
 		  "--flame draws SVG, not jpg: name the file .x.svg" },
+		{ &count_face, "-c -a --flame-by unit", "give --flame FILE or --format flame" },
+		{ &snapshot_face, "--flame x --flame-by tid", "the daemon does not keep threads" },
+		{ &compare_face, "a b --stacks=time", "give --flame FILE, too" },
+		{ &compare_face, "a b --flame-normalize", "give --flame FILE, too" },
+		{ &compare_face, "a b --flame x.pdf", "--flame draws SVG, not pdf" },
 		{ &history_face, "--heatmap x.png",
 		  "--heatmap draws SVG, not png: name the file x.svg" },
 		{ &history_face, "--heatmap x --step all", "needs more than one step" },
@@ -415,6 +420,8 @@ TEST(test_combinations)
 		"-c -a -o /dev/null --chart /dev/null",
 		"-c -a --by pid --sort comm",
 		"-c -a --stacks --json --flame x",
+		"-c -a --flame x --flame-by tid",
+		"-c -a --format flame --flame-by syscall",
 		"-c -a --folded x.png --flame png --chart x.png.svg",
 	};
 

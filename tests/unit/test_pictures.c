@@ -230,12 +230,14 @@ TEST(test_sums)
 
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios) * NR_STACK_WEIGHT; i++) {
 		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
+		const struct stack_options options = { .weight = weight };
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 		const struct row all = snapshot_sum(stacked.snapshot);
 		uint64_t sum = weight == STACK_WEIGHT_TIME ? all.wall_ns : all.calls;
 
-		assert_int_equal(flame_make(stacked.snapshot, weight, UINT64_MAX, &flame), 0);
+		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, UINT64_MAX, &flame),
+				 0);
 		boxes_check(&flame);
 		assert_int_equal(flame.boxes[0].weight, sum);
 		assert_int_equal(kind_sum(&flame, BOX_COMM), sum);
@@ -248,8 +250,8 @@ STACKS_TEST(test_narrow, scenario_stacks_many())
 {
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
 
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &all), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, 50, &wide), 0);
 	boxes_check(&wide);
 	assert_true(wide.nr_boxes < all.nr_boxes);
 	assert_int_equal(wide.boxes[0].weight, all.boxes[0].weight);
@@ -307,7 +309,7 @@ static void left_out_check(struct stacked stacked, size_t all, const char *note)
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, &by_calls);
 
-	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 1180, &flame), 0);
+	assert_int_equal(flame_make(stacked.snapshot, NULL, &by_calls, 1180, &flame), 0);
 	assert_in_range(flame.nr_boxes, 1, FLAME_BOXES);
 	assert_int_equal(flame.nr_boxes + flame.nr_left_out, all);
 	assert_true(strlen(text) < 4 << 20);
@@ -334,7 +336,7 @@ STACKS_TEST(test_modules, scenario_stacks_many())
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	size_t others = 0;
 
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &flame), 0);
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
 		const struct flame_box *box = &flame.boxes[i];
