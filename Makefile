@@ -481,6 +481,9 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
 
+pictures: all ## make docs/images from real runs; needs root, PostgreSQL, tmux and Chromium
+	$(Q)O="$(ABS_O)" scripts/pictures
+
 # --- quality ------------------------------------------------------------------------------------
 lint: all tidy ## check layers, format, shell scripts, documents, systemd units; run clang-tidy
 	$(Q)for check in layers format docs units version; do \
@@ -579,5 +582,5 @@ clean: ## remove what was built
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
-	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
+	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
 	uninstall static static-if-possible deb test-packages release clean

@@ -10,9 +10,9 @@
 struct heat_map {
 	const struct top *top;
 	struct rate_identity who;
-	size_t nr_columns;  /* intervals that are shown, also those of which nothing is known */
-	size_t first, step; /* the least latency that is shown; so many are one half of a line */
-	uint64_t most;      /* calls in a half */
+	size_t nr_columns; /* intervals that are shown, also those of which nothing is known */
+	size_t first, end, step; /* the latencies that are shown; so many are one half of a line */
+	uint64_t most;           /* calls in a half */
 	int x, y, lines;
 };
 
@@ -47,12 +47,15 @@ static void heat_measure(struct heat_map *map)
 		}
 	}
 	map->first = end ? first : 0;
+	map->end = end;
 	map->step = 1;
 	while (end > map->first + halves * map->step)
-		map->step *= 2;
+		map->step++;
 	/* A few lines more look calmer than a picture that jumps with each interval. */
 	if (end && map->step == 1 && end - map->first < halves)
 		map->first -= min_u64(map->first, (halves - (end - map->first)) / 2);
+	if (map->step == 1)
+		map->end = map->first + halves;
 	for (size_t ago = 0; ago < map->nr_columns; ago++) {
 		heat_column(map, ago, counts);
 		for (size_t half = 0; half < halves; half++)
