@@ -95,11 +95,22 @@ static void draw_heat_foot(struct screen *screen, const struct heat_map *map)
 	screen_put(screen, screen->width - 4, y, STYLE_DIM, "now");
 }
 
+/* The least latency of a line of the screen, unless it is beyond all that is shown. */
+static void draw_heat_label(struct screen *screen, const struct heat_map *map, int y,
+			    size_t latency)
+{
+	char text[RATE_TEXT_MAX];
+
+	if (latency >= map->end || latency >= RATE_LATENCIES)
+		return;
+	columns_time(rate_latency_ns(latency), text);
+	screen_put_format(screen, map->x - HEAT_LABEL, y, STYLE_DIM, "%7s", text);
+}
+
 void screen_draw_heat(struct screen *screen, const struct top *top, int y, int lines)
 {
 	struct heat_map map = { .top = top, .x = HEAT_LABEL, .y = y, .lines = lines - 1 };
 	uint64_t counts[RATE_LATENCIES];
-	char text[RATE_TEXT_MAX];
 
 	if (lines < 3 || screen->width < HEAT_LABEL + 8)
 		return;
@@ -114,10 +125,7 @@ void screen_draw_heat(struct screen *screen, const struct top *top, int y, int l
 	for (int line = 0; line < map.lines; line++) {
 		const size_t half = 2 * (size_t)(map.lines - 1 - line);
 
-		columns_time(
-			rate_latency_ns(min_u64(map.first + half * map.step, RATE_LATENCIES - 1)),
-			text);
-		screen_put_format(screen, map.x - HEAT_LABEL, y + line, STYLE_DIM, "%7s", text);
+		draw_heat_label(screen, &map, y + line, map.first + half * map.step);
 		for (size_t ago = 0; ago < map.nr_columns; ago++) {
 			heat_column(&map, ago, counts);
 			put_heat(screen, screen->width - 1 - (int)ago, y + line,
