@@ -107,21 +107,27 @@ static int draw_difference(const void *closure, FILE *out)
 				       o->output.flame_is_normalized, out);
 }
 
-/* Refuses to draw stacks that a side does not have; the report is written all the same. */
-static int write_flame(const struct options *o, const struct compare_input *input, struct diag *d)
+/* Refuses to draw stacks that a side does not have. */
+static int check_stacks(const struct options *o, const struct compare_input *input, struct diag *d)
 {
-	const struct drawing drawing = { o, input };
 	const struct compare_source *const sides[] = { &input->a, &input->b };
 
-	if (!o->output.side_files[SIDE_FILE_FLAME])
-		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
-		if (!sides[i]->snapshot->stacks)
+		if (o->output.side_files[SIDE_FILE_FLAME] && !sides[i]->snapshot->stacks)
 			return diag_set(d, DIAG_FAILED, ENODATA,
 					"compare --flame: %.200s has no call stacks: save a "
 					"snapshot with --stacks --json, and compare that",
 					sides[i]->label);
 	}
+	return 0;
+}
+
+static int write_flame(const struct options *o, const struct compare_input *input, struct diag *d)
+{
+	const struct drawing drawing = { o, input };
+
+	if (!o->output.side_files[SIDE_FILE_FLAME])
+		return 0;
 	return output_picture(o, SIDE_FILE_FLAME, draw_difference, &drawing, d);
 }
 
@@ -146,7 +152,7 @@ static int compare_run(const struct options *o, struct diag *d)
 		return err;
 	input.a = (struct compare_source){ o->words[0], a.snapshot };
 	input.b = (struct compare_source){ o->words[1], b.snapshot };
-	err = output_open(&output, o, d);
+	err = check_stacks(o, &input, d) ?: output_open(&output, o, d);
 	if (err)
 		return err;
 	table.width = output_width(o, output.stream);

@@ -61,7 +61,7 @@ static const struct {
 	const char *name;
 } changes[] = {
 	{ .5, "half or less" },        { .8, "-50 to -20%" },  { .95, "-20 to -5%" },
-	{ 1.05, "about the same" },    { 1.25, "+5 to +25%" }, { 2, "+25 to +100%" },
+	{ 1.05, "about the same" },    { 1.25, "+5 to +25%" }, { 1.999999, "+25 to +100%" },
 	{ INFINITY, "twice or more" }, { NAN, "new" },
 };
 

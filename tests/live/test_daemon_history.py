@@ -53,6 +53,19 @@ def start_and_play(live, place):
 # --- history -------------------------------------------------------------------------------------
 
 
+def pictures_have(daemon, folder, calls):
+    """A heat map has all calls, by column and, but for those without a time, by cell; a chart has as many steps."""
+    heatmap, chart = folder / "heatmap.svg", folder / "chart.svg"
+    daemon.verb("history", "--from", "-10m", "-t", "*", "--heatmap", heatmap, "--chart", chart)
+    text = heatmap.read_text()
+    columns = [int(n) for n in re.findall(r'<rect class="panel"[^>]*><title>[^<]*\n(\d+) calls?</title>', text)]
+    cells = [int(n) for n in re.findall(r'<rect class="c\d"[^>]*><title>[^<]*: (\d+) calls?</title>', text)]
+    untimed = re.search(r"; (\d+) without a time", text)
+    assert sum(columns) == calls
+    assert sum(cells) == calls - int(untimed.group(1) if untimed else 0) and len(cells) > 5
+    assert chart.read_text().count('class="hit"') >= len(columns) > 0
+
+
 def test_the_history_has_what_was_counted_for_every_reader(live, place):
     daemon, wanted = start_and_play(live, place)
     assert sum(row["calls"] for row in wanted.values()) > 100
@@ -64,6 +77,7 @@ def test_the_history_has_what_was_counted_for_every_reader(live, place):
     lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
     assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
     assert len(lines) == len(calls)
+    pictures_have(daemon, place.parent, sum(calls.values()))
     # Without a daemon the file tells.
     daemon.stop()
     options = ["--state-dir", daemon.state, "--json", "--step", "all"]
