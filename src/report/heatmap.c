@@ -311,7 +311,8 @@ static void write_text(const struct heatmap *map, char *text, size_t size)
 	for (size_t i = 0; i < map->nr_columns; i++) {
 		const struct heat_column *column = &map->columns[i];
 
-		widest = max_u64(widest, (uint64_t)(column->end_ns - column->start_ns));
+		/* Those of a hostile timeline may be anywhere. */
+		widest = max_u64(widest, (uint64_t)column->end_ns - (uint64_t)column->start_ns);
 		calls += column->calls;
 	}
 	format_long_age(widest, age, sizeof(age));

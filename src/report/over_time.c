@@ -173,19 +173,22 @@ static void write_tick(const struct time_plot *plot, int64_t ns, int64_t step, c
 
 void time_plot_axis(const struct time_plot *plot)
 {
-	const int64_t step = tick_seconds(plot), step_ns = step * (int64_t)NS_PER_SEC;
+	const int64_t step = tick_seconds(plot);
 	time_t seconds = (time_t)(plot->from_ns / (int64_t)NS_PER_SEC);
 	char date[CLOCK_LOCAL_SIZE] = "";
 	struct tm local = { 0 };
-	int64_t offset_ns, tick_ns;
+	int64_t offset_ns, tick_ns, step_ns;
 
 	if (plot->from_ns >= plot->to_ns)
 		return;
 	/* Round times of the clock on the wall. */
 	localtime_r(&seconds, &local);
 	offset_ns = local.tm_gmtoff * (int64_t)NS_PER_SEC;
-	tick_ns = plot->from_ns + offset_ns;
-	tick_ns -= (tick_ns % step_ns + step_ns) % step_ns + offset_ns;
+	if (__builtin_mul_overflow(step, (int64_t)NS_PER_SEC, &step_ns) ||
+	    __builtin_add_overflow(plot->from_ns, offset_ns, &tick_ns) ||
+	    __builtin_sub_overflow(tick_ns, (tick_ns % step_ns + step_ns) % step_ns + offset_ns,
+				   &tick_ns))
+		return;
 	for (int i = 0; i <= TICKS_MAX + 1; i++) {
 		if (tick_ns >= plot->from_ns && tick_ns <= plot->to_ns)
 			write_tick(plot, tick_ns, step, date);

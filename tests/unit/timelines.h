@@ -87,7 +87,7 @@ static inline struct snapshot *day_step_take(uint64_t at, uint64_t *seed)
 	web_process(builder, 2, "nginx", 33, 8, 0);
 	for (uint64_t i = 0; i < ARRAY_SIZE(calls) && (at < 20 || at > 30); i++) {
 		row_init_named(&row, 1 + (i & 1), ABI_OF_TESTS, calls[i]);
-		for (uint64_t j = 0; j < 60; j++) {
+		for (uint64_t j = 0; j < 20; j++) {
 			const uint64_t fast =
 				40 * USEC + random_below(seed, 30 * USEC) + random_ns(seed, 16);
 			const uint64_t disk = (4 + i) * MSEC + random_ns(seed, 24);
