@@ -44,6 +44,34 @@ static const struct {
 	[BOX_SYSCALL] = { "call", "system call" },
 };
 
+static const struct {
+	const char *by;
+	bool is_time, is_count;
+	const char *unit; /* behind a time, or the noun of a count */
+	/* How a difference compares amounts per second, and shares. */
+	const char *rate, *share;
+} weights[NR_STACK_WEIGHT] = {
+	[STACK_WEIGHT_CALLS] = { .by = "by number",
+				 .rate = "how many more or fewer calls per second it makes",
+				 .share = "how much larger or smaller its share of all calls is" },
+	[STACK_WEIGHT_TIME] = { .by = "by time in them",
+				.is_time = true,
+				.unit = "",
+				.rate = "how much more or less time per second it takes",
+				.share = "how much larger or smaller its share of all time is" },
+	[STACK_WEIGHT_CPU] = { .by = "by CPU time in them",
+			       .is_time = true,
+			       .unit = " of CPU time",
+			       .rate = "how much more or less CPU time per second it takes",
+			       .share = "how much larger or smaller its share of the CPU time is" },
+	[STACK_WEIGHT_ERRORS] = { .by = "by errors",
+				  .is_count = true,
+				  .unit = " error",
+				  .rate = "how many more or fewer errors per second it gets",
+				  .share =
+					  "how much larger or smaller its share of all errors is" },
+};
+
 /* --- drawing --------------------------------------------------------------------------------- */
 
 static double weight_px(const struct flame *flame, uint64_t weight)
@@ -98,16 +126,30 @@ static size_t box_change(const struct flame *flame, const struct flame_box *box)
 
 /* --- boxes --- */
 
-static void write_amount(const struct flame *flame, uint64_t calls, uint64_t wall_ns, double pct,
-			 FILE *out)
+#define WEIGHT_MAX 64
+
+/* "4.56 ms in ", "3 errors in "; nothing where the calls themselves are the weight. */
+static const char *weight_text(const struct flame *flame, uint64_t weight, char buf[WEIGHT_MAX])
 {
+	const char *unit = weights[flame->options.weight].unit;
 	char age[AGE_MAX];
 
-	if (flame->options.weight == STACK_WEIGHT_TIME) {
-		format_age(wall_ns, age, sizeof(age));
-		fprintf(out, "%s in ", age);
-	}
-	fprintf(out, "%" PRIu64 " call%s, %.2f%%", calls, plural(calls), pct);
+	format_age(weight, age, sizeof(age));
+	buf[0] = '\0';
+	if (weights[flame->options.weight].is_time)
+		snprintf(buf, WEIGHT_MAX, "%s%s in ", age, unit);
+	else if (weights[flame->options.weight].is_count)
+		snprintf(buf, WEIGHT_MAX, "%" PRIu64 "%s%s in ", weight, unit, plural(weight));
+	return buf;
+}
+
+static void write_amount(const struct flame *flame, uint64_t calls, uint64_t weight, double pct,
+			 FILE *out)
+{
+	char how_much[WEIGHT_MAX];
+
+	fprintf(out, "%s%" PRIu64 " call%s, %.2f%%", weight_text(flame, weight, how_much), calls,
+		plural(calls), pct);
 }
 
 static double part_pct(uint64_t part, uint64_t all)
@@ -146,10 +188,10 @@ static void write_tooltip(const struct flame *flame, const struct flame_box *box
 		fputs(box_note(flame, box), out);
 	}
 	fputc('\n', out);
-	write_amount(flame, box->calls, box->wall_ns, part_pct(box->weight, root->weight), out);
+	write_amount(flame, box->calls, box->weight, part_pct(box->weight, root->weight), out);
 	if (flame->base) {
 		fputs("\nin A ", out);
-		write_amount(flame, box->base_calls, box->base_ns,
+		write_amount(flame, box->base_calls, box->base_weight,
 			     part_pct(box->base_weight, root->base_weight), out);
 		if (box->base_weight)
 			fprintf(out, ": now %.2f times as much%s", box_ratio(flame, box),
@@ -260,12 +302,6 @@ static int write_legend(const struct flame *flame, FILE *out)
 /* What a difference shows. */
 static size_t write_compared(const struct flame *flame, char note[NOTE_MAX])
 {
-	static const char *const what[NR_STACK_WEIGHT][2] = {
-		[STACK_WEIGHT_CALLS] = { "how many more or fewer calls per second it makes",
-					 "how much larger or smaller its share of all calls is" },
-		[STACK_WEIGHT_TIME] = { "how much more or less time per second it takes",
-					"how much larger or smaller its share of all time is" },
-	};
 	char a[TEXT_ESCAPED_MAX(40)], b[TEXT_ESCAPED_MAX(40)];
 	size_t used;
 
@@ -273,7 +309,9 @@ static size_t write_compared(const struct flame *flame, char note[NOTE_MAX])
 	text_escape_visible(flame->label, (sizeof(b) - 1) / 4, b);
 	used = (size_t)snprintf(note, NOTE_MAX,
 				"Widths are those of B, %s; colours say %s than in A, %s. ", b,
-				what[flame->options.weight][flame->is_normalized], a);
+				flame->is_normalized ? weights[flame->options.weight].share
+						     : weights[flame->options.weight].rate,
+				a);
 	if (flame->nr_vanished)
 		used += (size_t)snprintf(note + used, NOTE_MAX - used,
 					 "%zu frame%s of A, %.1f%% of it, %s not in B. ",
@@ -313,52 +351,69 @@ static void write_note(const struct flame *flame, FILE *out)
 
 static void write_head(const struct flame *flame, FILE *out)
 {
-	const bool by_time = flame->options.weight == STACK_WEIGHT_TIME;
 	const struct snapshot *snapshot = flame->snapshot;
-	char age[AGE_MAX], count[64], title[96];
+	const bool is_inverted = flame->options.by == FLAME_BY_SYSCALL;
+	char how_much[WEIGHT_MAX], count[WEIGHT_MAX + 32], title[96];
 	uint64_t calls = 0;
 
 	/* All calls, also those without a time, which have no box in a graph of times. */
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		calls += snapshot->rows[i]->calls;
-	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
-	snprintf(count, sizeof(count), "%s%s%" PRIu64 " call%s", by_time ? age : "",
-		 by_time ? " in " : "", calls, plural(calls));
-	snprintf(title, sizeof(title), "%s%s%s", flame->base ? "Changes in " : "",
-		 flame->options.by == FLAME_BY_SYSCALL
-			 ? flame->base ? "callers of system calls" : "Callers of system calls"
-		 : flame->base ? "call stacks of system calls"
-			       : "Call stacks of system calls",
-		 by_time ? ", by time in them" : ", by number");
+	snprintf(count, sizeof(count), "%s%" PRIu64 " call%s",
+		 weight_text(flame, flame->boxes[0].weight, how_much), calls, plural(calls));
+	snprintf(title, sizeof(title), "%s of system calls, %s",
+		 flame->base   ? is_inverted ? "Changes in callers" : "Changes in call stacks"
+		 : is_inverted ? "Callers"
+			       : "Call stacks",
+		 weights[flame->options.weight].by);
 	svg_head(out, MARGIN, 30, title, snapshot, count);
 }
 
-static int flame_write(const struct flame *flame, FILE *out)
+/* In a page style and script are the page's. */
+static int flame_write(const struct flame *flame, bool in_page, FILE *out)
 {
 	int height = TOP + (int)flame->depth * BOX_HEIGHT + BOTTOM, err;
 
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%d\" "
-		"height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>Call stacks of system calls</title>\n"
-		"<style>\n%s</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n",
-		WIDTH, height, WIDTH, height, style);
+		"height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>Call stacks of system "
+		"calls</title>\n",
+		WIDTH, height, WIDTH, height);
+	if (!in_page)
+		fprintf(out, "<style>\n%s</style>\n", style);
+	fputs("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", out);
 	write_head(flame, out);
 	write_note(flame, out);
 	err = write_legend(flame, out);
 	fprintf(out, "<g class=\"boxes\" transform=\"translate(0 %d)\">\n", TOP);
 	for (size_t i = 0; i < flame->nr_boxes && !err; i++)
 		err = write_box(flame, &flame->boxes[i], out);
-	fprintf(out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+	fputs("</g>\n", out);
+	if (!in_page)
+		fprintf(out, "<script><![CDATA[\n%s]]></script>\n", script);
+	fputs("</svg>\n", out);
 	return err ?: (ferror(out) ? -EIO : 0);
 }
 
-int report_flame(const struct snapshot *snapshot, const struct stack_options *options, FILE *out)
+static int flame_draw(const struct snapshot *snapshot, const struct stack_options *options,
+		      bool in_page, FILE *out)
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
 	if (flame_make(snapshot, NULL, options, PARTS, &flame))
 		return -ENOMEM;
-	return flame_write(&flame, out);
+	return flame_write(&flame, in_page, out);
+}
+
+int report_flame(const struct snapshot *snapshot, const struct stack_options *options, FILE *out)
+{
+	return flame_draw(snapshot, options, false, out);
+}
+
+int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
+		     FILE *out)
+{
+	return flame_draw(snapshot, options, true, out);
 }
 
 int report_flame_difference(const struct compare_input *input, const struct stack_options *options,
@@ -371,5 +426,5 @@ int report_flame_difference(const struct compare_input *input, const struct stac
 	flame.label = input->b.label;
 	flame.base_label = input->a.label;
 	flame.is_normalized = is_normalized;
-	return flame_write(&flame, out);
+	return flame_write(&flame, false, out);
 }

@@ -3,11 +3,11 @@
 // all in the picture already, each with its place and weight; zooming only moves them. What is zoomed in
 // on and searched for is kept behind the # of the address, so that it can be reloaded and passed on. In a
 // page of HTML, it is as wide as what it stands in, and keys are its own only while it has the focus.
-(function () {
+// A page of several graphs has the script once, and calls flame() for each when it is first shown.
 "use strict";
 
+function flame(svg) {
 const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-const svg = document.currentScript ? document.currentScript.ownerSVGElement : document.documentElement;
 const alone = svg === document.documentElement;
 const MARGIN = 10, PADDING = 4, GAP = 0.6, GAP_MIN = 3, LABEL_MIN = 3, WIDTH_MIN = 320;
 const LEVEL = 18, LINE = 15, CONTROLS = 390, NARROW = 800, past = [];
@@ -455,4 +455,11 @@ svg.appendChild(tip);
 focus(view);
 resize();
 recall();
-})();
+}
+
+{
+	const script = document.currentScript;
+	const svg = script ? script.ownerSVGElement : document.documentElement;
+	if (svg)
+		flame(svg);
+}

@@ -249,7 +249,6 @@ static void box_weigh(struct flame_box *box, const struct flame_path *paths, siz
 
 		*(in_base ? &box->base_weight : &box->weight) += sample->weight;
 		*(in_base ? &box->base_calls : &box->calls) += sample->count.calls;
-		*(in_base ? &box->base_ns : &box->wall_ns) += sample->count.wall_ns;
 	}
 }
 

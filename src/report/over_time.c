@@ -14,13 +14,6 @@ static const char style[] =
 #include "over_time.css.inc"
 	;
 
-const char *const gap_texts[NR_GAP_REASON] = {
-	[GAP_NOT_RUNNING] = "the daemon was not running",
-	[GAP_NOT_WRITTEN] = "the history could not be written",
-	[GAP_DAMAGED] = "what was written is damaged",
-	[GAP_RETIRED] = "longer ago than the history is kept",
-};
-
 struct time_plot time_plot_of(const struct timeline *timeline, FILE *out)
 {
 	struct time_plot plot = { out, timeline, INT64_MAX, INT64_MIN, 0 };

@@ -48,6 +48,3 @@ void short_number(double value, char buf[SHORT_NUMBER_MAX]);
 
 /* Does that with a time: 250 us, 1.5 s. */
 void short_time(double ns, char buf[SHORT_NUMBER_MAX]);
-
-/* Why nothing is known of a time, in words. */
-extern const char *const gap_texts[NR_GAP_REASON];

@@ -41,11 +41,11 @@ struct flame_path {
 /* All stacks that have the same from the outside up to it, or inverted from the inside. */
 struct flame_box {
 	enum box_kind kind;
-	unsigned int depth;      /* 0: the root */
-	uint64_t start, weight;  /* of the root's weight, from the left */
-	uint64_t calls, wall_ns; /* in it */
-	uint64_t base_weight;    /* what it was in the base */
-	uint64_t base_calls, base_ns;
+	unsigned int depth;     /* 0: the root */
+	uint64_t start, weight; /* of the root's weight, from the left */
+	uint64_t calls;         /* in it */
+	uint64_t base_weight;   /* what it was in the base */
+	uint64_t base_calls;
 	const struct stack_frame *frame; /* of BOX_USER, BOX_KERNEL */
 	size_t owner;                    /* of BOX_COMM: which of the path's */
 	const struct flame_path
@@ -87,6 +87,13 @@ int flame_make(const struct snapshot *snapshot, const struct snapshot *base,
 	       const struct stack_options *options, uint64_t parts, struct flame *ret);
 
 void flame_done(struct flame *flame);
+
+/*
+ * Writes what report_flame() does without style sheet and script, as a part of a page that has both. Returns 0,
+ * -ENOMEM or -EIO.
+ */
+int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
+		     FILE *out);
 
 /* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. NULL: no memory. */
 char *text_fitted(const char *text, size_t columns);

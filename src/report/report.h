@@ -192,6 +192,9 @@ int report_flame(const struct snapshot *snapshot, const struct stack_options *op
 int report_timeline(const struct timeline *timeline, const struct table_options *options,
 		    FILE *out);
 
+/* Why nothing is known of a gap, in words. */
+extern const char *const gap_texts[NR_GAP_REASON];
+
 /* Does what report_csv() does for all steps, below one header; gaps have no lines. */
 int report_timeline_csv(const struct timeline *timeline, const struct report_options *options,
 			FILE *out);

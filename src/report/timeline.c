@@ -3,7 +3,7 @@
  * Writes timelines as tables. Invariant: a step without a line is one of which nothing is known and that
  * meets a gap, and every gap has a line.
  */
-#include "report/over_time.h"
+#include "report/report.h"
 
 #include <math.h>
 
@@ -28,6 +28,13 @@ static const struct {
 
 /* The date of a time of day takes this much, with the blank. */
 #define DATE_LENGTH 11
+
+const char *const gap_texts[NR_GAP_REASON] = {
+	[GAP_NOT_RUNNING] = "the daemon was not running",
+	[GAP_NOT_WRITTEN] = "the history could not be written",
+	[GAP_DAMAGED] = "what was written is damaged",
+	[GAP_RETIRED] = "longer ago than the history is kept",
+};
 
 /* A step, or the sum of all. */
 struct line {

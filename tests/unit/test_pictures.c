@@ -160,6 +160,35 @@ STACKS_TEST(test_golden, scenario_stacks())
 	assert_full(report_flame, snapshot, &by_calls);
 }
 
+/* CPU time and errors say what they are, in the head and in each tooltip. */
+STACKS_TEST(test_weights, scenario_stacks())
+{
+	const struct row all = snapshot_sum(snapshot);
+	__cleanup(freep) char *cpu = flame_render(snapshot, STACK_WEIGHT_CPU, "flame_cpu");
+	__cleanup(freep) char *errors = flame_render(snapshot, STACK_WEIGHT_ERRORS, "flame_errors");
+	char text[96];
+
+	snprintf(text, sizeof(text), "%" PRIu64 " errors in %" PRIu64 " calls", all.errors,
+		 all.calls);
+	assert_int_equal(count_of(errors, text), 1);
+	assert_int_equal(count_of(cpu, " of CPU time in "), 1 + count_of(cpu, "<g class=\"box "));
+	assert_non_null(strstr(cpu, "by CPU time in them"));
+}
+
+/* A page has style and script once: a part of one is the same picture without. */
+STACKS_TEST(test_part, scenario_stacks())
+{
+	static const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
+	__cleanup(freep) char *text = render(report_flame, snapshot, &by_time);
+	__cleanup(freep) char *part = render(flame_write_part, snapshot, &by_time);
+	const char *style = strstr(text, "<style>"), *script = strstr(text, "<script>");
+	const char *style_end = strstr(text, "</style>\n") + strlen("</style>\n");
+
+	assert_memory_equal(part, text, (size_t)(style - text));
+	assert_memory_equal(part + (style - text), style_end, (size_t)(script - style_end));
+	assert_string_equal(part + (style - text) + (script - style_end), "</svg>\n");
+}
+
 /* Nothing that a program chose gets into the script or out of its text. */
 STACKS_TEST(test_hostile, scenario_stacks_hostile())
 {
@@ -234,7 +263,13 @@ TEST(test_sums)
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 		const struct row all = snapshot_sum(stacked.snapshot);
-		uint64_t sum = weight == STACK_WEIGHT_TIME ? all.wall_ns : all.calls;
+		const uint64_t sums[NR_STACK_WEIGHT] = {
+			[STACK_WEIGHT_CALLS] = all.calls,
+			[STACK_WEIGHT_TIME] = all.wall_ns,
+			[STACK_WEIGHT_CPU] = row_cpu_ns(&all),
+			[STACK_WEIGHT_ERRORS] = all.errors,
+		};
+		uint64_t sum = sums[weight];
 
 		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, UINT64_MAX, &flame),
 				 0);
