@@ -339,7 +339,7 @@ static void heatmap_draw(struct heatmap *map, const struct time_picture_options 
 	map->row_height = map->row_height < ROW_MIN ? ROW_MIN : map->row_height;
 	map->row_height = map->row_height > ROW_MAX ? ROW_MAX : map->row_height;
 	map->plot.height = rows ? rows * map->row_height : EMPTY_HEIGHT;
-	time_plot_begin(&map->plot, "Latency of system calls by time", options->subject);
+	time_plot_begin(&map->plot, "Latency of system calls by time", options);
 	write_legend(map);
 	fputs("<g class=\"cells\">\n", map->plot.out);
 	for (size_t i = 0; i < map->nr_columns; i++)

@@ -105,18 +105,21 @@ static void write_origin(const struct time_plot *plot)
 		 plot->from_ns < plot->to_ns ? text : "Nothing was counted.");
 }
 
-void time_plot_begin(const struct time_plot *plot, const char *title, const char *subject)
+void time_plot_begin(const struct time_plot *plot, const char *title,
+		     const struct time_picture_options *options)
 {
 	const int height = OVER_TIME_TOP + plot->height + OVER_TIME_FOOT;
 	char shown[TEXT_ESCAPED_MAX(80)], text[512];
 
 	fprintf(plot->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"over-time\" width=\"%d\" "
-		"height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>%s</title>\n<style>\n%s</style>\n"
-		"<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n",
-		OVER_TIME_WIDTH, height, OVER_TIME_WIDTH, height, title, style, OVER_TIME_WIDTH,
+		"height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>%s</title>\n",
+		OVER_TIME_WIDTH, height, OVER_TIME_WIDTH, height, title);
+	if (!options->in_page)
+		fprintf(plot->out, "<style>\n%s</style>\n", style);
+	fprintf(plot->out, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", OVER_TIME_WIDTH,
 		height);
-	text_escape_visible(subject ?: "", (sizeof(shown) - 1) / 4, shown);
+	text_escape_visible(options->subject ?: "", (sizeof(shown) - 1) / 4, shown);
 	snprintf(text, sizeof(text), "%s%s%s", title, *shown ? ": " : "", shown);
 	svg_text(plot->out, 24, 34, "title", text);
 	write_origin(plot);

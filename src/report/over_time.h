@@ -23,8 +23,9 @@ struct time_plot time_plot_of(const struct timeline *timeline, FILE *out);
 /* The place of a moment. */
 double time_plot_x(const struct time_plot *plot, int64_t ns);
 
-/* Begins the picture, as tall as the plot's height asks for: title, subject, span, how exact. */
-void time_plot_begin(const struct time_plot *plot, const char *title, const char *subject);
+/* Begins the picture, as tall as the plot's height asks for: style sheet, title, subject, span, how exact. */
+void time_plot_begin(const struct time_plot *plot, const char *title,
+		     const struct time_picture_options *options);
 
 /* Draws lines and labels of times of day; below the plot. */
 void time_plot_axis(const struct time_plot *plot);

@@ -218,6 +218,7 @@ struct time_picture_options {
 	const char *subject; /* whose calls, and which: for the title; untrusted bytes; NULL: all */
 	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */
 	bool with_waiting; /* they are shown, too: the user asked for them by name */
+	bool in_page;      /* without a style sheet: that of the page has over_time.css */
 };
 
 /*

@@ -249,7 +249,7 @@ void series_draw(struct series_chart *chart)
 
 	choose_scale(chart);
 	chart_title(chart, text, sizeof(text));
-	time_plot_begin(&chart->plot, text, chart->picture->subject);
+	time_plot_begin(&chart->plot, text, chart->picture);
 	draw_legend(chart);
 	for (size_t i = 0; i < nr_steps; i++)
 		draw_step(chart, i, false);

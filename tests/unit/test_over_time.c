@@ -95,6 +95,20 @@ TEST(test_heatmap_golden)
 	assert_full(report_heatmap, &timeline, &named);
 }
 
+/* In a page its style sheet is the page's; all else is the same. */
+TEST(test_in_page)
+{
+	static const struct time_picture_options in_page = { .in_page = true };
+	__cleanup(timeline_done) struct timeline timeline = timeline_make();
+	__cleanup(freep) char *text = render(report_heatmap, &timeline, &plain_picture);
+	__cleanup(freep) char *part = render(report_heatmap, &timeline, &in_page);
+	const char *style = strstr(text, "<style>"), *rest = strstr(text, "</style>\n") + 9;
+
+	assert_memory_equal(part, text, (size_t)(style - text));
+	assert_string_equal(part + (style - text), rest);
+	assert_null(strstr(part, "style="));
+}
+
 /* Calls that wait for work are left out and counted, unless they were asked for. */
 TEST(test_waiting)
 {
