@@ -64,6 +64,8 @@ def pictures_have(daemon, folder, calls):
     assert sum(columns) == calls
     assert sum(cells) == calls - int(untimed.group(1) if untimed else 0) and len(cells) > 5
     assert chart.read_text().count('class="hit"') >= len(columns) > 0
+    printed = daemon.verb("history", "--from", "-10m", "--format", "chart", "--by", "comm", "--sort", "p99")
+    assert printed.startswith("<svg ") and ">System calls, p99 by comm<" in printed
 
 
 def test_the_history_has_what_was_counted_for_every_reader(live, place):
