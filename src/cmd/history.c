@@ -143,6 +143,18 @@ static int timeline_append(struct timeline *into, struct timeline *from)
 	return 0;
 }
 
+/* Rows of all parts together, of a few hundred bytes each. */
+#define ROWS_MAX 500000
+
+static bool timeline_is_too_large(const struct timeline *timeline)
+{
+	size_t nr_rows = 0;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++)
+		nr_rows += timeline->steps[i].sum ? timeline->steps[i].sum->nr_rows : 0;
+	return nr_rows > ROWS_MAX;
+}
+
 /* What is too much for one answer is asked for in two parts. */
 static int history_get_in_parts(struct past *past, const struct history_question *question,
 				struct timeline *ret, struct diag *d)
@@ -162,6 +174,11 @@ static int history_get_in_parts(struct past *past, const struct history_question
 		return err;
 	half.to_ns = question->from_ns + (int64_t)(nr_steps / 2 * question->step_ns);
 	err = history_get_in_parts(past, &half, ret, d);
+	/* Nothing of what the rest would add can make it smaller. */
+	if (!err && timeline_is_too_large(ret))
+		return diag_set(d, DIAG_USAGE, E2BIG,
+				"too much for one chart: take longer steps, a shorter span, or "
+				"fewer processes with -n, -u, -U or -g");
 	half.from_ns = half.to_ns;
 	half.to_ns = question->to_ns;
 	if (!err)

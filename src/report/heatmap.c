@@ -28,7 +28,7 @@ struct heatmap {
 	struct heat_column *columns; /* owned */
 	size_t nr_columns;
 	uint64_t waiting, untimed;
-	uint64_t most;                 /* calls in a cell */
+	uint64_t least, most;          /* calls in a cell that has any */
 	unsigned int step, first, end; /* buckets of a row; the rows that are drawn */
 	int row_height;
 	uint64_t bounds[LEVELS]; /* the fewest calls of each level */
@@ -77,6 +77,7 @@ static void choose_rows(struct heatmap *map)
 		end = to > end ? to : end;
 	}
 	map->step = 1;
+	map->least = UINT64_MAX;
 	if (!end)
 		return;
 	while (row_of(end - 1, map->step) - row_of(first, map->step) >= HEATMAP_ROWS)
@@ -84,8 +85,12 @@ static void choose_rows(struct heatmap *map)
 	map->first = row_of(first, map->step);
 	map->end = row_of(end - 1, map->step) + 1;
 	for (size_t i = 0; i < map->nr_columns; i++) {
-		for (unsigned int row = map->first; row < map->end; row++)
-			map->most = max_u64(map->most, cell_count(map, &map->columns[i], row));
+		for (unsigned int row = map->first; row < map->end; row++) {
+			const uint64_t count = cell_count(map, &map->columns[i], row);
+
+			map->most = max_u64(map->most, count);
+			map->least = count && count < map->least ? count : map->least;
+		}
 	}
 }
 
@@ -163,8 +168,13 @@ static uint64_t round_number(double value)
 
 static void choose_levels(struct heatmap *map)
 {
+	/* A decade at least: small differences are not to look large. */
+	const uint64_t least = min_u64(map->least, map->most / 10 ?: 1);
+	const double range = (double)map->most / (double)least;
+
 	for (int i = 0; i < LEVELS && map->most; i++) {
-		const uint64_t bound = round_number(pow((double)map->most, (double)i / LEVELS));
+		const double place = (double)least * pow(range, (double)i / LEVELS);
+		const uint64_t bound = i ? round_number(place) : least;
 
 		if (bound <= map->most && (!i || bound > map->bounds[map->nr_levels - 1]))
 			map->bounds[map->nr_levels++] = bound;
