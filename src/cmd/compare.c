@@ -131,6 +131,32 @@ static int write_flame(const struct options *o, const struct compare_input *inpu
 	return output_picture(o, SIDE_FILE_FLAME, draw_difference, &drawing, d);
 }
 
+struct compare_page {
+	const struct compare_input *input;
+	const struct compare_view *view;
+};
+
+static int write_page(const void *what, const struct report_options *how, FILE *out)
+{
+	const struct compare_page *page = what;
+
+	return report_comparison_page(page->input, page->view, how, out);
+}
+
+/* A page has all groups unless the user said how many. */
+static int compare_write_page(const struct options *o, const struct compare_input *input,
+			      struct diag *d)
+{
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
+	const struct compare_page page = { input, &view };
+
+	if (!o->output.side_files[SIDE_FILE_HTML])
+		return 0;
+	if (compare_view_make(input, &o->report.table, &view))
+		return diag_oom(d);
+	return output_page(o, write_page, &page, d);
+}
+
 static int compare_run(const struct options *o, struct diag *d)
 {
 	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
@@ -173,7 +199,7 @@ static int compare_run(const struct options *o, struct diag *d)
 		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
-	err = write_flame(o, &input, d);
+	err = write_flame(o, &input, d) ?: compare_write_page(o, &input, d);
 	if (err)
 		return err;
 	return view.failed ? STATUS_REGRESSION : STATUS_OK;

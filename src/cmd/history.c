@@ -306,6 +306,52 @@ static int write_chart(struct past *past, struct output *output, struct diag *d)
 	return err ? output_failed(o, err, d) : 0;
 }
 
+/* --- pages ----------------------------------------------------------------------------------------- */
+
+/* The steps, for what changed over time, and all of them as one, for everything else. */
+struct history_page {
+	struct over_time steps;
+	struct timeline whole;
+};
+
+static void history_page_done(struct history_page *page)
+{
+	over_time_done(&page->steps);
+	timeline_done(&page->whole);
+}
+
+static int write_page(const void *what, const struct report_options *how, FILE *out)
+{
+	const struct snapshot nothing = { .host = NULL };
+	const struct history_page *page = what;
+	const struct snapshot *sum = page->whole.nr_steps ? page->whole.steps[0].sum : NULL;
+
+	return report_timeline_page(&page->steps.timeline, &page->steps.picture, sum ?: &nothing,
+				    how, out);
+}
+
+static int history_write_page(struct past *past, struct output *output, struct diag *d)
+{
+	struct history_page page __cleanup(history_page_done) = { .steps.is_heatmap = true };
+	const struct options *o = past->options;
+	struct history_question question;
+	int err;
+
+	if (o->report.format != FORMAT_HTML && !o->output.side_files[SIDE_FILE_HTML])
+		return 0;
+	err = over_time_get(&page.steps, past, d) ?: question_make(o, false, &question, d);
+	if (err)
+		return err;
+	question.step_ns = 0;
+	question.by_call = false;
+	err = history_get(past, &question, &page.whole, d) ?: timeline_select(&page.whole, o, d);
+	if (!err)
+		err = output_page(o, write_page, &page, d);
+	if (!err && o->report.format == FORMAT_HTML)
+		err = output_form(output, o, write_page, &page, d);
+	return err;
+}
+
 /* --- the report ----------------------------------------------------------------------------------- */
 
 /* A table does not tell of the time in which nothing was counted. */
@@ -357,7 +403,9 @@ static int history_run(const struct options *o, struct diag *d)
 	int err = output_open(&output, o, d) ?: question_make(o, is_report, &question, d);
 
 	if (!err)
-		err = write_pictures(&past, d);
+		err = write_pictures(&past, d) ?: history_write_page(&past, &output, d);
+	if (err || o->report.format == FORMAT_HTML)
+		return err;
 	if (!err && o->report.format == FORMAT_CHART)
 		return write_chart(&past, &output, d);
 	if (!err)

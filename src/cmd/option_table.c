@@ -242,7 +242,7 @@ const struct option_def option_defs[] = {
 	  "--top and the like the rows of that table",
 	  .value = FORMAT_JSON },
 	{ "format", 0, OPTION_CHOICE, REPORTING, TO(report.format),
-	  "truss, wide, json, csv, strace, errors, hist,\nfolded, pprof, flame or chart",
+	  "truss, wide, json, csv, strace, errors, hist,\nfolded, pprof, flame, chart or html",
 	  .arg = "NAME", WORDS(report_format_names) },
 	{ "chart", 0, OPTION_FILE, REPORTING & ~VERB_HISTORY,
 	  TO(output.side_files[SIDE_FILE_CHART]),
@@ -252,6 +252,9 @@ const struct option_def option_defs[] = {
 	  "the first of --columns, or of --sort; else calls" },
 	{ "heatmap", 0, OPTION_FILE, VERB_HISTORY, TO(output.side_files[SIDE_FILE_HEATMAP]),
 	  "also draw latency by time as SVG" },
+	{ "html", 0, OPTION_FILE, SHAPING, TO(output.side_files[SIDE_FILE_HTML]),
+	  "also write one page for a browser: tables, histograms,\nflame graphs if there are "
+	  "stacks" },
 	{ "by", 0, OPTION_KEYS, VERB_HISTORY, TO(report.table.keys),
 	  "rows by comm,unit,container,pod,user,cgroup,syscall,abi", WORDS(key_words),
 	  .asked = true },

@@ -216,22 +216,28 @@ static const char *path_given_twice(const struct output_options *r)
 static int pictures_check(const struct output_options *r, struct diag *d)
 {
 	static const char *const others[] = { ".png",  ".jpg",  ".jpeg", ".gif",
-					      ".webp", ".html", ".pdf" };
-	static const char *const names[] = { [SIDE_FILE_CHART] = "--chart",
-					     [SIDE_FILE_FLAME] = "--flame",
-					     [SIDE_FILE_HEATMAP] = "--heatmap" };
+					      ".webp", ".html", ".svg",  ".pdf" };
+	static const struct {
+		const char *name, *writes, *ending;
+	} files[NR_SIDE_FILE] = {
+		[SIDE_FILE_CHART] = { "--chart", "draws SVG", ".svg" },
+		[SIDE_FILE_FLAME] = { "--flame", "draws SVG", ".svg" },
+		[SIDE_FILE_HEATMAP] = { "--heatmap", "draws SVG", ".svg" },
+		[SIDE_FILE_HTML] = { "--html", "writes a page", ".html" },
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(others); i++) {
+	for (size_t i = 0; i < NR_SIDE_FILE * ARRAY_SIZE(others); i++) {
 		const char *other = others[i % ARRAY_SIZE(others)];
 		size_t which = i / ARRAY_SIZE(others);
-		const char *path = names[which] ? r->side_files[which] : NULL;
+		const char *path = files[which].name ? r->side_files[which] : NULL;
 		const char *dot = path ? strrchr(path, '.') : NULL;
 
-		if (dot && !strcasecmp(dot, other))
+		if (dot && !strcasecmp(dot, other) && strcmp(other, files[which].ending) != 0)
 			return diag_set(d, DIAG_USAGE, EINVAL,
-					"%s draws SVG, not %s: name the file %.*s.svg (a browser "
-					"shows it and can print it)",
-					names[which], other + 1, (int)(dot - path), path);
+					"%s %s, not %s: name the file %.*s%s (a browser shows it "
+					"and can print it)",
+					files[which].name, files[which].writes, other + 1,
+					(int)(dot - path), path, files[which].ending);
 	}
 	return 0;
 }
@@ -247,9 +253,11 @@ static const char *option_given(const struct options *o, const char *name)
 /* Options of flame graphs alone. */
 static int flame_check(const struct options *o, struct diag *d)
 {
-	const bool has_flame =
-		o->output.side_files[SIDE_FILE_FLAME] || o->report.format == FORMAT_FLAME;
 	const bool is_compare = o->verb->bit == VERB_COMPARE;
+	const bool has_page =
+		o->output.side_files[SIDE_FILE_HTML] || o->report.format == FORMAT_HTML;
+	const bool has_flame = o->output.side_files[SIDE_FILE_FLAME] ||
+			       o->report.format == FORMAT_FLAME || (has_page && !is_compare);
 	const struct {
 		bool is_broken;
 		const char *sentence;
@@ -387,6 +395,7 @@ static int record_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+#define ONE_PAGE          "a page has one report: give --html FILE, which each interval writes anew"
 #define FAILS_OR_SUCCEEDS "a call either fails or succeeds: give --failed or --successes-only"
 
 /* Other tools run a command as the user that -u names. */
@@ -423,6 +432,7 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->report.exemplars && o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS),
 		  "--exemplars are of processes and calls: --by goes without threads, CPUs and "
 		  "arguments" },
+		{ o->report.format == FORMAT_HTML && o->interval_ns, ONE_PAGE },
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
@@ -447,8 +457,11 @@ static int count_check(const struct options *o, struct diag *d)
 /* Whether the history draws something over time. */
 static bool has_time_picture(const struct options *o)
 {
+	const enum report_format format = o->report.format;
+
 	return o->output.side_files[SIDE_FILE_CHART] || o->output.side_files[SIDE_FILE_HEATMAP] ||
-	       o->report.format == FORMAT_CHART;
+	       o->output.side_files[SIDE_FILE_HTML] || format == FORMAT_CHART ||
+	       format == FORMAT_HTML;
 }
 
 /* Returns what a verb cannot tell, or NULL. */
@@ -484,6 +497,7 @@ static const char *verb_lacks(const struct options *o)
 		{ verb == VERB_RECORDER && o->calls.conditions.only_failed &&
 			  o->calls.only_succeeded,
 		  FAILS_OR_SUCCEEDS },
+		{ o->report.format == FORMAT_HTML && o->interval_ns, ONE_PAGE },
 		{ verb == VERB_SNAPSHOT && o->count_limit && !o->interval_ns,
 		  "-N counts intervals: give -i TIME, too" },
 	};

@@ -78,6 +78,7 @@ enum side_file {
 	SIDE_FILE_PPROF,
 	SIDE_FILE_FLAME,
 	SIDE_FILE_HEATMAP, /* of the history alone */
+	SIDE_FILE_HTML,
 	NR_SIDE_FILE,
 };
 

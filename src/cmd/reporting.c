@@ -230,21 +230,73 @@ int output_width(const struct options *o, FILE *stream)
 	return columns && number_read(columns, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
+/* A word as a shell takes it. */
+static void print_word(const char *word, FILE *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:=,@%+-";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+}
+
+/* The command line, to be freed; NULL: no memory. */
+static char *command_line(const struct options *o)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	/* The first word is a verb, but for -c and single calls that of the program; top --once is -c by now. */
+	fputs("bpftruss", out);
+	if (o->once || !(o->verb->bit & VERBS_WITH_COMMAND))
+		fprintf(out, " %s", o->argv[0]);
+	for (int i = 1; i < o->argc; i++) {
+		fputc(' ', out);
+		print_word(o->argv[i], out);
+	}
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* A file beside the report. */
 struct side {
-	const struct report_options *options;
-	const struct snapshot *snapshot;
+	const struct options *options;
+	report_writer *write;
+	const void *what;
 	enum report_format format;
 };
 
 static int write_side(const void *closure, FILE *out)
 {
 	const struct side *side = closure;
-	struct report_options how = { .format = side->format,
-				      .table = side->options->table,
-				      .stacks = side->options->stacks };
+	const struct options *o = side->options;
+	char *command __cleanup(freep) = command_line(o);
+	const struct report_options how = { .format = side->format,
+					    .table = o->report.table,
+					    .stacks = o->report.stacks,
+					    .command = command };
 
-	return report_write(side->snapshot, &how, out);
+	return side->write(side->what, &how, out);
+}
+
+static int write_snapshot(const void *what, const struct report_options *how, FILE *out)
+{
+	return report_write(what, how, out);
 }
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
@@ -285,6 +337,15 @@ int output_picture(const struct options *o, enum side_file which,
 		   : 0;
 }
 
+int output_page(const struct options *o, report_writer *write, const void *what, struct diag *d)
+{
+	const struct side side = { o, write, what, FORMAT_HTML };
+
+	return o->output.side_files[SIDE_FILE_HTML]
+		       ? output_picture(o, SIDE_FILE_HTML, write_side, &side, d)
+		       : 0;
+}
+
 int output_failed(const struct options *o, int err, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
@@ -307,20 +368,19 @@ static void print_span(const struct snapshot *snapshot, enum report_format forma
 /* Each report replaces what the last one wrote. */
 static int output_sides(const struct options *o, const struct snapshot *snapshot, struct diag *d)
 {
-	/* Those of the history that are over time are no picture of one snapshot. */
+	/* Those of the history are over time, and so of no single snapshot. */
 	static const struct {
 		enum side_file which;
 		enum report_format format;
 	} sides[] = {
-		{ SIDE_FILE_CHART, FORMAT_CHART },
-		{ SIDE_FILE_FOLDED, FORMAT_FOLDED },
-		{ SIDE_FILE_PPROF, FORMAT_PPROF },
-		{ SIDE_FILE_FLAME, FORMAT_FLAME },
+		{ SIDE_FILE_CHART, FORMAT_CHART }, { SIDE_FILE_FOLDED, FORMAT_FOLDED },
+		{ SIDE_FILE_PPROF, FORMAT_PPROF }, { SIDE_FILE_FLAME, FORMAT_FLAME },
+		{ SIDE_FILE_HTML, FORMAT_HTML },
 	};
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sides) && !err && o->verb->bit != VERB_HISTORY; i++) {
-		const struct side side = { &o->report, snapshot, sides[i].format };
+		const struct side side = { o, write_snapshot, snapshot, sides[i].format };
 
 		if (o->output.side_files[sides[i].which])
 			err = output_picture(o, sides[i].which, write_side, &side, d);
@@ -328,29 +388,38 @@ static int output_sides(const struct options *o, const struct snapshot *snapshot
 	return err;
 }
 
+int output_form(struct output *output, const struct options *o, report_writer *write,
+		const void *what, struct diag *d)
+{
+	char *command __cleanup(freep) = command_line(o);
+	struct report_options how = o->report;
+	int err;
+
+	how.no_header |= output->begun;
+	how.table.width = output_width(o, output->stream);
+	how.table.color = output_has_color(output->stream);
+	how.command = command;
+	err = output_begin(output, o) ?: write(what, &how, output->stream);
+	output->begun = true;
+	if (!err && fflush(output->stream))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
+}
+
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d)
 {
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	struct report_options how = o->report;
 	int err;
 
 	if (snapshot_select(snapshot, o->output.only, &chosen))
 		return diag_oom(d);
-	how.no_header |= output->begun;
-	how.table.width = output_width(o, output->stream);
-	how.table.color = output_has_color(output->stream);
 	err = output_begin(output, o);
-	if (!err && output->is_series)
-		print_span(snapshot, how.format, output->stream);
-	if (!err)
-		err = report_write(chosen, &how, output->stream);
-	output->begun = true;
-	if (!err && fflush(output->stream))
-		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
-	return err ?: output_sides(o, chosen, d);
+	if (output->is_series)
+		print_span(snapshot, o->report.format, output->stream);
+	return output_form(output, o, write_snapshot, chosen, d) ?: output_sides(o, chosen, d);
 }
 
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,

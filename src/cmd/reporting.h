@@ -86,6 +86,16 @@ int output_begin(struct output *output, const struct options *o);
 /* The error of writing the report itself. */
 int output_failed(const struct options *o, int err, struct diag *d);
 
+/* Writes something in the form that it is given. Returns 0 or a negative errno. */
+typedef int report_writer(const void *what, const struct report_options *how, FILE *out);
+
+/* Writes a report where and how the user wants it. Returns 0, or -errno with d filled. */
+int output_form(struct output *output, const struct options *o, report_writer *write,
+		const void *what, struct diag *d);
+
+/* Writes the file of --html, if it is asked for. Returns the same. */
+int output_page(const struct options *o, report_writer *write, const void *what, struct diag *d);
+
 /* Writes one report of the calls that were asked for. */
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d);

@@ -410,11 +410,10 @@ int report_flame(const struct snapshot *snapshot, const struct stack_options *op
 	return flame_draw(snapshot, options, false, out);
 }
 
-int flame_write_part(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
+int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
+		     FILE *out)
 {
-	const struct stack_options options = { .weight = weight };
-
-	return flame_draw(snapshot, &options, true, out);
+	return flame_draw(snapshot, options, true, out);
 }
 
 int report_flame_difference(const struct compare_input *input, const struct stack_options *options,

@@ -92,7 +92,8 @@ void flame_done(struct flame *flame);
  * Writes what report_flame() does without style sheet and script, as a part of a page that has both. Returns 0,
  * -ENOMEM or -EIO.
  */
-int flame_write_part(const struct snapshot *snapshot, enum stack_weight weight, FILE *out);
+int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
+		     FILE *out);
 
 /* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. NULL: no memory. */
 char *text_fitted(const char *text, size_t columns);

@@ -24,6 +24,7 @@ enum report_format {
 	FORMAT_PPROF,
 	FORMAT_FLAME,
 	FORMAT_CHART,
+	FORMAT_HTML,
 	NR_REPORT_FORMAT,
 };
 
@@ -61,7 +62,8 @@ struct report_options {
 	bool no_header;   /* of CSV */
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
-	uint64_t exemplars; /* so many of the slowest calls of each row; 0: none */
+	uint64_t exemplars;  /* so many of the slowest calls of each row; 0: none */
+	const char *command; /* the command line, for a page; untrusted. NULL: not known */
 };
 
 /* Makes the wide table of what asks for more than that of truss -c has, and parts of it out of formats. */
@@ -182,6 +184,14 @@ int report_pprof(const struct snapshot *snapshot, FILE *out);
  */
 int report_flame(const struct snapshot *snapshot, const struct stack_options *options, FILE *out);
 
+/*
+ * A page: one HTML file that needs nothing else, with all tables, histograms and, if there are stacks, flame
+ * graphs. Tables and histograms are made by its script from the data in it; the first rows can be read without.
+ * It obeys the options keys, sort, columns, top, min_calls, errors_only, successes_only and waiting in its first
+ * tables, those that choose rows also in the others; and those of stacks.
+ */
+int report_page(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
+
 /* --- timelines ---------------------------------------------------------------------------------- */
 
 /*
@@ -240,6 +250,11 @@ int report_heatmap(const struct timeline *timeline, const struct time_picture_op
  */
 int report_series(const struct timeline *timeline, const struct time_picture_options *picture,
 		  const struct table_options *options, FILE *out);
+
+/* A page of all steps as one, with what changed over time as a heat map and a table; sum has all steps. */
+int report_timeline_page(const struct timeline *timeline,
+			 const struct time_picture_options *picture, const struct snapshot *sum,
+			 const struct report_options *options, FILE *out);
 
 /* --- calls in flight ----------------------------------------------------------------------------- */
 
@@ -309,6 +324,18 @@ int report_comparison_csv(const struct compare_input *input, const struct compar
 int report_flame_difference(const struct compare_input *input, const struct stack_options *options,
 			    bool is_normalized, FILE *out);
 
+/*
+ * A page with the groups of the view in tables, and the histograms of both sides over each other for what
+ * changed most. Of the options it obeys command.
+ */
+int report_comparison_page(const struct compare_input *input, const struct compare_view *view,
+			   const struct report_options *options, FILE *out);
+
+/* The scope in which a comparison's keys are read, and the group to read them from. */
+const struct group *comparison_group(const struct comparison *item,
+				     const struct compare_input *input, unsigned int keys,
+				     struct column_scope *ret);
+
 /* --- parts of other reports ---------------------------------------------------------------------- */
 
 /*
@@ -319,6 +346,10 @@ void bars_print(const struct hist *hist, FILE *out);
 
 /* Writes a text as a cell of CSV, in quotes if need be. */
 void csv_print_text(const char *text, FILE *out);
+
+/* Prints what a comparison's table does not have: sums, words, what of it is not comparable, the verdict. */
+void print_comparison(const struct compare_input *input, const struct compare_view *view,
+		      FILE *out);
 
 /* Prints one line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, bool color, FILE *out);

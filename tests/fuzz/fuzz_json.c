@@ -64,6 +64,7 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 	require(!report_stacks(snapshot, &by_call, &by_time, out));
 	require(!report_folded(snapshot, STACK_WEIGHT_CALLS, out));
 	require(!report_flame(snapshot, &by_time, out) && !report_pprof(snapshot, out));
+	require(!report_page(snapshot, &(struct report_options){ .stacks = by_time }, out));
 }
 
 static void check_again(const struct text *text)

@@ -17,6 +17,7 @@ import pytest
 from daemons import counts, gap_reasons, of_steps, start_daemon, written
 from harness import NATIVE, need, run, until
 from prometheus import Prometheus, port_free
+from reports import page_tables
 
 
 def history(daemon, *options):
@@ -80,6 +81,13 @@ def test_the_history_has_what_was_counted_for_every_reader(live, place):
     assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
     assert len(lines) == len(calls)
     pictures_have(daemon, place.parent, sum(calls.values()))
+    page = place.parent / "history.html"
+    daemon.verb("history", "--html", page)
+    tables = page_tables(page)
+    shown = tables["calls"] + tables.get("waiting", [])
+    assert {row["syscall"]: row["calls"] for row in shown} == calls
+    assert sum(row["calls"] or 0 for row in tables["steps"]) == sum(row["calls"] for row in tables["calls"])
+    assert daemon.verb("history", "--format", "html", "--by", "unit").startswith("<!doctype html>")
     # Without a daemon the file tells.
     daemon.stop()
     options = ["--state-dir", daemon.state, "--json", "--step", "all"]
@@ -167,6 +175,9 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
     daemon.verb("baseline", "save", "monday", "--replace")
     for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
         assert "exit_group" in daemon.verb("compare", *pair, "--top", 100)
+    page = place.parent / "compare.html"
+    daemon.verb("compare", "monday", "10m", "--html", page)
+    assert "exit_group" in {row["syscall"] for row in page_tables(page)["calls"]}
     assert json.loads(daemon.verb("compare", "monday", "now", "--json"))["schema"] == 1
     saved = place.parent / "of_history.json"
     saved.write_text(daemon.verb("baseline", "show", "monday", "--json"))

@@ -92,3 +92,5 @@ def test_a_recipe_works(live, start_apache, tmp_path, recipe):  # noqa: F811
     assert re.search(expected_of(recipe + " ".join(words)), text, re.M), text + result.stderr
     for picture in {"--flame", "--heatmap"} & set(words):
         assert (tmp_path / words[words.index(picture) + 1]).read_text().startswith("<svg")
+    if "--html" in words:
+        assert "exact" in (tmp_path / words[words.index("--html") + 1]).read_text()

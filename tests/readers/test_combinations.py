@@ -22,7 +22,7 @@ OPTIONS = [
     "--sort -syscall", "--sort +calls", "--top 1", "--columns calls,p99", "--min-calls 50",
     "-Z", "-z", "-t read,futex", "-n nginx", "--waiting read", "--width 40",
     "--wide", "--hist", "--errors", "--csv", "--json", "--stacks", "--stacks=time",
-    "--format strace", "--format folded", "--format flame", "--format pprof", "--format chart",
+    "--format strace", "--format folded", "--format flame", "--format pprof", "--format chart", "--format html",
 ]  # fmt: skip
 
 # Neither of two can be seen beside the other, and none is ignored.
@@ -33,6 +33,8 @@ SAME = {
     # These have it already.
     "--json": {"--stacks", "--stacks=time"},
     "--errors": {"--by comm"},
+    # A page has all weights, and here its rows begin with the same.
+    "--format html": {"--stacks"},
     # So it is with these processes and calls.
     "-z": {"--by comm", "--by unit", "--by container", "--by pid", "--top 1", "-t read,futex"},
     "-Z": {"--sort -syscall", "--top 1", "-t read,futex"},
@@ -43,7 +45,7 @@ SAME = {
     "--width 40": {"--sort +calls", "--top 1", "--min-calls 50", "-Z", "-z", "-t read,futex",
                    "-n nginx", "--sort -syscall", "--stacks", "--stacks=time", "--csv", "--json",
                    "--errors", "--format strace", "--format folded", "--format flame",
-                   "--format pprof", "--format chart", "--columns calls,p99", "--by unit",
+                   "--format pprof", "--format chart", "--format html", "--columns calls,p99", "--by unit",
                    "--by container", "--hist", "--by comm", "--by pid", "--by user,syscall",
                    "--waiting read", "--wide"},
 }  # fmt: skip

@@ -180,7 +180,7 @@ STACKS_TEST(test_part, scenario_stacks())
 {
 	static const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
 	__cleanup(freep) char *text = render(report_flame, snapshot, &by_time);
-	__cleanup(freep) char *part = render(flame_write_part, snapshot, STACK_WEIGHT_TIME);
+	__cleanup(freep) char *part = render(flame_write_part, snapshot, &by_time);
 	const char *style = strstr(text, "<style>"), *script = strstr(text, "<script>");
 	const char *style_end = strstr(text, "</style>\n") + strlen("</style>\n");
 
