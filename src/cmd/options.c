@@ -257,7 +257,8 @@ static int flame_check(const struct options *o, struct diag *d)
 	const bool has_page =
 		o->output.side_files[SIDE_FILE_HTML] || o->report.format == FORMAT_HTML;
 	const bool has_flame = o->output.side_files[SIDE_FILE_FLAME] ||
-			       o->report.format == FORMAT_FLAME || (has_page && !is_compare);
+			       o->report.format == FORMAT_FLAME || has_page;
+	const bool is_drawn = o->output.side_files[SIDE_FILE_FLAME];
 	const struct {
 		bool is_broken;
 		const char *sentence;
@@ -266,7 +267,7 @@ static int flame_check(const struct options *o, struct diag *d)
 		  is_compare ? "--flame-by is about flame graphs: give --flame FILE, too"
 			     : "--flame-by is about flame graphs: give --flame FILE or "
 			       "--format flame, too" },
-		{ is_compare && o->output.flame_is_normalized && !has_flame,
+		{ is_compare && o->output.flame_is_normalized && !is_drawn,
 		  "--flame-normalize is about flame graphs: give --flame FILE, too" },
 		{ is_compare && option_given(o, "stacks") && !has_flame,
 		  "compare has no stacks but those of flame graphs: give --flame FILE, too" },

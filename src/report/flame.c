@@ -416,8 +416,8 @@ int flame_write_part(const struct snapshot *snapshot, const struct stack_options
 	return flame_draw(snapshot, options, true, out);
 }
 
-int report_flame_difference(const struct compare_input *input, const struct stack_options *options,
-			    bool is_normalized, FILE *out)
+static int difference_draw(const struct compare_input *input, const struct stack_options *options,
+			   bool is_normalized, bool in_page, FILE *out)
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
@@ -426,5 +426,17 @@ int report_flame_difference(const struct compare_input *input, const struct stac
 	flame.label = input->b.label;
 	flame.base_label = input->a.label;
 	flame.is_normalized = is_normalized;
-	return flame_write(&flame, false, out);
+	return flame_write(&flame, in_page, out);
+}
+
+int report_flame_difference(const struct compare_input *input, const struct stack_options *options,
+			    bool is_normalized, FILE *out)
+{
+	return difference_draw(input, options, is_normalized, false, out);
+}
+
+int flame_difference_write_part(const struct compare_input *input,
+				const struct stack_options *options, FILE *out)
+{
+	return difference_draw(input, options, false, true, out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "report/page.h"
+#include "report/picture.h"
 
 /* Groups in the text report that needs no script. */
 #define STATIC_GROUPS 20
@@ -264,11 +265,35 @@ static int write_static(const struct compare_input *input, const struct compare_
 	return 0;
 }
 
+/* Draws what changed in call stacks, by number and by time; the weight that was asked for comes first. */
+static int write_flames(const struct compare_input *input, const struct stack_options *options,
+			FILE *out)
+{
+	static const char *const names[] = {
+		[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "wall time"
+	};
+	struct stack_options how = *options;
+	int err = 0;
+
+	page_section_begin("stacks", "Call stacks", out);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !err; i++) {
+		how.weight = (enum stack_weight)(((size_t)options->weight + i) % ARRAY_SIZE(names));
+		fprintf(out, "<figure class=\"graph\" data-weight=\"%s\">\n", names[how.weight]);
+		err = flame_difference_write_part(input, &how, out);
+		fputs("</figure>\n", out);
+	}
+	page_section_end(out);
+	return err;
+}
+
 int report_comparison_page(const struct compare_input *input, const struct compare_view *view,
 			   const struct report_options *options, FILE *out)
 {
 	char title[256];
-	const struct page_frame frame = { .title = title, .parts = PAGE_ALWAYS };
+	const bool has_stacks = input->a.snapshot->stacks && input->b.snapshot->stacks;
+	const struct page_frame frame = {
+		title, PAGE_ALWAYS | (unsigned int)(has_stacks ? PAGE_FLAME : 0)
+	};
 	int err;
 
 	snprintf(title, sizeof(title), "System calls: %.100s compared with %.100s", input->a.label,
@@ -280,6 +305,8 @@ int report_comparison_page(const struct compare_input *input, const struct compa
 	err = write_notes(input, view, out);
 	fputs("</header>\n<main>\n", out);
 	err = err ?: write_static(input, view, out);
+	if (has_stacks && !err)
+		err = write_flames(input, &options->stacks, out);
 	fputs("</main>\n", out);
 	err = err ?: write_data(input, view, options->command, out);
 	page_end(&frame, out);

@@ -95,5 +95,9 @@ void flame_done(struct flame *flame);
 int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
 		     FILE *out);
 
+/* The same of report_flame_difference(), of amounts per second. */
+int flame_difference_write_part(const struct compare_input *input,
+				const struct stack_options *options, FILE *out);
+
 /* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. NULL: no memory. */
 char *text_fitted(const char *text, size_t columns);

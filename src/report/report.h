@@ -325,8 +325,8 @@ int report_flame_difference(const struct compare_input *input, const struct stac
 			    bool is_normalized, FILE *out);
 
 /*
- * A page with the groups of the view in tables, and the histograms of both sides over each other for what
- * changed most. Of the options it obeys command.
+ * A page with the groups of the view in tables, the histograms of both sides over each other for what
+ * changed most, and differential flame graphs if both have stacks. Of the options it obeys command and stacks.
  */
 int report_comparison_page(const struct compare_input *input, const struct compare_view *view,
 			   const struct report_options *options, FILE *out);

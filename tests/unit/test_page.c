@@ -374,3 +374,22 @@ TEST(test_comparison)
 	assert_non_null(strstr(text, "failed (!): this rose by more than 20%"));
 	assert_full(report_comparison_page, &input, &view, &plain_page);
 }
+
+/* Where both sides have stacks, a page shows what changed in them. */
+STACKS_TEST(test_comparison_of_stacks, scenario_stacks())
+{
+	__cleanup(stacked_done) struct stacked other = scenario_stacks_many();
+	const struct compare_input input = { { "a", snapshot }, { "b", other.snapshot }, 0 };
+	const struct report_options by_time = { .stacks.weight = STACK_WEIGHT_TIME };
+	const struct table_options table = { .keys = GROUP_SYSCALL };
+	__cleanup(compare_view_done) struct compare_view view;
+	__cleanup(freep) char *text = NULL;
+
+	assert_int_equal(compare_view_make(&input, &table, &view), 0);
+	text = render(report_comparison_page, &input, &view, &by_time);
+	sample_write("page_compare_stacks.html", text, strlen(text));
+	sound_check(text, 2, 2);
+	assert_int_equal(count_of(text, "<figure class=\"graph\""), 2);
+	assert_true(strstr(text, "data-weight=\"wall time\"") <
+		    strstr(text, "data-weight=\"calls\""));
+}
