@@ -109,11 +109,18 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 vpath %.css src/report
 vpath %.js src/report
 vpath %.sql src/store
-$(O)/gen/%.inc: %
+STRIP := sed -e '/^[[:blank:]]*\/\//d' -e '/^--/d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//'
+$(O)/gen/%.inc: % Makefile
 	$(call msg,TEXT,$@)
 	@mkdir -p $(@D)
-	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^--/d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
-		-e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+	$(Q)$(STRIP) -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+
+# The hash by which a page allows such a style sheet or script, and no other.
+$(O)/gen/%.hash.inc: % Makefile
+	$(call msg,HASH,$@)
+	@mkdir -p $(@D)
+	$(Q)hash=$$($(STRIP) $< | sha256sum | sed 's/ .*//; s/../\\x&/g') && \
+		printf '"sha256-%s"\n' "$$(env printf "$$hash" | base64)" > $@
 
 # The arguments of calls, and the names of flags that the system's headers have.
 $(O)/gen/arguments.inc: src/syscalls/arguments.list scripts/gen-arguments $(wildcard src/syscalls/table_*.inc)
@@ -130,6 +137,10 @@ $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/arguments.o): | 
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/syscalls/flags.o): | $(O)/gen/flags.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/over_time.o): $(O)/gen/over_time.css.inc
+PAGE_TEXTS := $(foreach text,flame.css flame.js over_time.css page.css page.js,\
+	$(O)/gen/$(text).inc $(O)/gen/$(text).hash.inc)
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/page.o): | $(PAGE_TEXTS)
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/store/db.o): $(O)/gen/schema.sql.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
 
@@ -430,7 +441,7 @@ veristat: $(O)/collect/verifier ## what the running kernel's verifier examines; 
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
-SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_metrics)
+SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_flame test_over_time test_page test_metrics)
 
 check-readers: all $(SAMPLERS) ## how pprof, browsers and `make install` handle our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
@@ -479,6 +490,9 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
+
+pictures: all ## make docs/images from real runs; needs root, PostgreSQL, tmux and Chromium
+	$(Q)O="$(ABS_O)" scripts/pictures
 
 # --- quality ------------------------------------------------------------------------------------
 lint: all tidy ## check layers, format, shell scripts, documents, systemd units; run clang-tidy
@@ -578,5 +592,5 @@ clean: ## remove what was built
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
-	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
+	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
 	uninstall static static-if-possible deb test-packages release clean

@@ -60,7 +60,8 @@ int clock_until_ms(uint64_t mono_ns)
 static time_t split_seconds(int64_t real_ns, int64_t *fraction)
 {
 	*fraction = (real_ns % (int64_t)NS_PER_SEC + (int64_t)NS_PER_SEC) % (int64_t)NS_PER_SEC;
-	return (time_t)((real_ns - *fraction) / (int64_t)NS_PER_SEC);
+	/* Not the difference of the two, which may be below the least number. */
+	return (time_t)(real_ns / (int64_t)NS_PER_SEC - (real_ns % (int64_t)NS_PER_SEC < 0));
 }
 
 void clock_rfc3339(int64_t real_ns, char *buf, size_t size)

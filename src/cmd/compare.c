@@ -92,6 +92,71 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
+/* What is drawn: both sides. */
+struct drawing {
+	const struct options *options;
+	const struct compare_input *input;
+};
+
+static int draw_difference(const void *closure, FILE *out)
+{
+	const struct drawing *drawing = closure;
+	const struct options *o = drawing->options;
+
+	return report_flame_difference(drawing->input, &o->report.stacks,
+				       o->output.flame_is_normalized, out);
+}
+
+/* Refuses to draw stacks that a side does not have. */
+static int check_stacks(const struct options *o, const struct compare_input *input, struct diag *d)
+{
+	const struct compare_source *const sides[] = { &input->a, &input->b };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		if (o->output.side_files[SIDE_FILE_FLAME] && !sides[i]->snapshot->stacks)
+			return diag_set(d, DIAG_FAILED, ENODATA,
+					"compare --flame: %.200s has no call stacks: save a "
+					"snapshot with --stacks --json, and compare that",
+					sides[i]->label);
+	}
+	return 0;
+}
+
+static int write_flame(const struct options *o, const struct compare_input *input, struct diag *d)
+{
+	const struct drawing drawing = { o, input };
+
+	if (!o->output.side_files[SIDE_FILE_FLAME])
+		return 0;
+	return output_picture(o, SIDE_FILE_FLAME, draw_difference, &drawing, d);
+}
+
+struct compare_page {
+	const struct compare_input *input;
+	const struct compare_view *view;
+};
+
+static int write_page(const void *what, const struct report_options *how, FILE *out)
+{
+	const struct compare_page *page = what;
+
+	return report_comparison_page(page->input, page->view, how, out);
+}
+
+/* A page has all groups unless the user said how many. */
+static int compare_write_page(const struct options *o, const struct compare_input *input,
+			      struct diag *d)
+{
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
+	const struct compare_page page = { input, &view };
+
+	if (!o->output.side_files[SIDE_FILE_HTML])
+		return 0;
+	if (compare_view_make(input, &o->report.table, &view))
+		return diag_oom(d);
+	return output_page(o, write_page, &page, d);
+}
+
 static int compare_run(const struct options *o, struct diag *d)
 {
 	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
@@ -113,7 +178,7 @@ static int compare_run(const struct options *o, struct diag *d)
 		return err;
 	input.a = (struct compare_source){ o->words[0], a.snapshot };
 	input.b = (struct compare_source){ o->words[1], b.snapshot };
-	err = output_open(&output, o, d);
+	err = check_stacks(o, &input, d) ?: output_open(&output, o, d);
 	if (err)
 		return err;
 	table.width = output_width(o, output.stream);
@@ -134,6 +199,9 @@ static int compare_run(const struct options *o, struct diag *d)
 		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
+	err = write_flame(o, &input, d) ?: compare_write_page(o, &input, d);
+	if (err)
+		return err;
 	return view.failed ? STATUS_REGRESSION : STATUS_OK;
 }
 

@@ -134,7 +134,8 @@ static void collector_complete(struct options *o)
 	    !stacks_are_shown(o))
 		o->report.show_stacks = true;
 	c->stacks |= stacks_are_shown(o);
-	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID;
+	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID ||
+		       o->report.stacks.by == FLAME_BY_TID;
 	c->split_by = group_split(o->report.table.keys) ?: rate_by_split(o->rate_by);
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
@@ -214,6 +215,11 @@ static int format_check(const struct options *o, struct diag *d)
 	/* The picture obeys it. */
 	if (o->output.side_files[SIDE_FILE_CHART] && report.format == FORMAT_CSV)
 		report.table.waiting = NULL;
+	/* A chart over time shows one column. */
+	if (o->verb->bit == VERB_HISTORY && report.format == FORMAT_CHART) {
+		report.table.columns = NULL;
+		report.table.sort.count = 0;
+	}
 	return report_options_check(&report, d);
 }
 
@@ -236,22 +242,68 @@ static const char *path_given_twice(const struct output_options *r)
 static int pictures_check(const struct output_options *r, struct diag *d)
 {
 	static const char *const others[] = { ".png",  ".jpg",  ".jpeg", ".gif",
-					      ".webp", ".html", ".pdf" };
-	static const char *const names[] = {
-		[SIDE_FILE_CHART] = "--chart", [SIDE_FILE_FLAME] = "--flame"
+					      ".webp", ".html", ".svg",  ".pdf" };
+	static const struct {
+		const char *name, *writes, *ending;
+	} files[NR_SIDE_FILE] = {
+		[SIDE_FILE_CHART] = { "--chart", "draws SVG", ".svg" },
+		[SIDE_FILE_FLAME] = { "--flame", "draws SVG", ".svg" },
+		[SIDE_FILE_HEATMAP] = { "--heatmap", "draws SVG", ".svg" },
+		[SIDE_FILE_HTML] = { "--html", "writes a page", ".html" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(others); i++) {
+	for (size_t i = 0; i < NR_SIDE_FILE * ARRAY_SIZE(others); i++) {
 		const char *other = others[i % ARRAY_SIZE(others)];
 		size_t which = i / ARRAY_SIZE(others);
-		const char *path = names[which] ? r->side_files[which] : NULL;
+		const char *path = files[which].name ? r->side_files[which] : NULL;
 		const char *dot = path ? strrchr(path, '.') : NULL;
 
-		if (dot && !strcasecmp(dot, other))
+		if (dot && !strcasecmp(dot, other) && strcmp(other, files[which].ending) != 0)
 			return diag_set(d, DIAG_USAGE, EINVAL,
-					"%s draws SVG, not %s: name the file %.*s.svg (a browser "
-					"shows it and can print it)",
-					names[which], other + 1, (int)(dot - path), path);
+					"%s %s, not %s: name the file %.*s%s (a browser shows it "
+					"and can print it)",
+					files[which].name, files[which].writes, other + 1,
+					(int)(dot - path), path, files[which].ending);
+	}
+	return 0;
+}
+
+/* Returns the value given to an option of the verb; NULL: it was not given. */
+static const char *option_given(const struct options *o, const char *name)
+{
+	const struct option_def *def = option_find(o->verb->bit, name);
+
+	return def ? o->given[def - option_defs] : NULL;
+}
+
+/* Options of flame graphs alone. */
+static int flame_check(const struct options *o, struct diag *d)
+{
+	const bool is_compare = o->verb->bit == VERB_COMPARE;
+	const bool has_page =
+		o->output.side_files[SIDE_FILE_HTML] || o->report.format == FORMAT_HTML;
+	const bool has_flame = o->output.side_files[SIDE_FILE_FLAME] ||
+			       o->report.format == FORMAT_FLAME || has_page;
+	const bool is_drawn = o->output.side_files[SIDE_FILE_FLAME];
+	const struct {
+		bool is_broken;
+		const char *sentence;
+	} rules[] = {
+		{ o->report.stacks.by && !has_flame,
+		  is_compare ? "--flame-by is about flame graphs: give --flame FILE, too"
+			     : "--flame-by is about flame graphs: give --flame FILE or "
+			       "--format flame, too" },
+		{ is_compare && o->output.flame_is_normalized && !is_drawn,
+		  "--flame-normalize is about flame graphs: give --flame FILE, too" },
+		{ is_compare && option_given(o, "stacks") && !has_flame,
+		  "compare has no stacks but those of flame graphs: give --flame FILE, too" },
+		{ o->verb->bit == VERB_SNAPSHOT && o->report.stacks.by == FLAME_BY_TID,
+		  "--flame-by: the daemon does not keep threads; use bpftruss -c for these" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].is_broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
 	}
 	return 0;
 }
@@ -260,7 +312,7 @@ static int report_check(const struct options *o, struct diag *d)
 {
 	const char *twice = path_given_twice(&o->output);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
-	int err = format_check(o, d) ?: pictures_check(&o->output, d);
+	int err = format_check(o, d) ?: pictures_check(&o->output, d) ?: flame_check(o, d);
 
 	if (err)
 		return err;
@@ -324,14 +376,6 @@ bool calls_are_recorded(const struct options *o)
 	return o->calls.record.last_ns || o->calls.record.last_count;
 }
 
-/* Returns the value given to an option of the verb; NULL: it was not given. */
-static const char *option_given(const struct options *o, const char *name)
-{
-	const struct option_def *def = option_find(o->verb->bit, name);
-
-	return def ? o->given[def - option_defs] : NULL;
-}
-
 /* Other formats have these anyway, or have no place for them. */
 static int call_format_check(const struct options *o, struct diag *d)
 {
@@ -378,6 +422,7 @@ static int record_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
+#define ONE_PAGE          "a page has one report: give --html FILE, which each interval writes anew"
 #define FAILS_OR_SUCCEEDS "a call either fails or succeeds: give --failed or --successes-only"
 
 /* Other tools run a command as the user that -u names. */
@@ -414,6 +459,7 @@ static int count_check(const struct options *o, struct diag *d)
 		{ o->report.exemplars && o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS),
 		  "--exemplars are of processes and calls: --by goes without threads, CPUs and "
 		  "arguments" },
+		{ o->report.format == FORMAT_HTML && o->interval_ns, ONE_PAGE },
 		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
@@ -435,12 +481,21 @@ static int count_check(const struct options *o, struct diag *d)
 	return err;
 }
 
+/* Whether the history draws something over time. */
+static bool has_time_picture(const struct options *o)
+{
+	const enum report_format format = o->report.format;
+
+	return o->output.side_files[SIDE_FILE_CHART] || o->output.side_files[SIDE_FILE_HEATMAP] ||
+	       o->output.side_files[SIDE_FILE_HTML] || format == FORMAT_CHART ||
+	       format == FORMAT_HTML;
+}
+
 /* Returns what a verb cannot tell, or NULL. */
 static const char *verb_lacks(const struct options *o)
 {
 	const unsigned int keys = o->report.table.keys;
 	const enum verb_bit verb = o->verb->bit;
-	const bool is_chart = o->output.side_files[SIDE_FILE_CHART];
 	const struct {
 		bool is_broken;
 		const char *sentence;
@@ -455,9 +510,9 @@ static const char *verb_lacks(const struct options *o)
 		{ verb == VERB_HISTORY && keys & GROUP_PID, HISTORY_LACKS_PIDS },
 		{ verb == VERB_HISTORY && stacks_are_shown(o),
 		  "the history has no call stacks; see bpftruss snapshot --stacks" },
-		{ verb == VERB_HISTORY && (is_chart || o->report.format == FORMAT_CHART) &&
-			  o->step && strcmp(o->step, "all") != 0,
-		  "a chart shows the whole span: leave out --step" },
+		{ verb == VERB_HISTORY && has_time_picture(o) && o->step && !strcmp(o->step, "all"),
+		  "a picture over time needs more than one step: leave out --step, or give its "
+		  "length" },
 		{ verb == VERB_COMPARE && o->report.format == FORMAT_CSV && o->report.errors,
 		  "compare --csv lists the errors of each row anyway: leave out --errors" },
 		{ verb == VERB_SNAPSHOT && o->since && (o->from || o->to),
@@ -469,6 +524,7 @@ static const char *verb_lacks(const struct options *o)
 		{ verb == VERB_RECORDER && o->calls.conditions.only_failed &&
 			  o->calls.only_succeeded,
 		  FAILS_OR_SUCCEEDS },
+		{ o->report.format == FORMAT_HTML && o->interval_ns, ONE_PAGE },
 		{ verb == VERB_SNAPSHOT && o->count_limit && !o->interval_ns,
 		  "-N counts intervals: give -i TIME, too" },
 	};

@@ -77,6 +77,8 @@ enum side_file {
 	SIDE_FILE_FOLDED,
 	SIDE_FILE_PPROF,
 	SIDE_FILE_FLAME,
+	SIDE_FILE_HEATMAP, /* of the history alone */
+	SIDE_FILE_HTML,
 	NR_SIDE_FILE,
 };
 
@@ -95,6 +97,7 @@ struct output_options {
 	struct syscall_set *waiting;          /* owned */
 	struct syscall_set *only;             /* owned; NULL: all calls */
 	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
+	bool flame_is_normalized;             /* of a difference */
 	const char *path;                     /* NULL: stdout or stderr */
 	uint32_t width;                       /* --width; 0: that of the screen */
 };

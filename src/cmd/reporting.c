@@ -168,6 +168,9 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 	if (o->collector.stacks && !snapshot->stacks)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"this snapshot has no call stacks: take one with --stacks");
+	if (snapshot->nr_rows && o->report.stacks.by == FLAME_BY_TID && !has_threads)
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"this snapshot is not split by tid: take one with --by tid");
 	if (snapshot->nr_rows &&
 	    ((keys & GROUPS_OF_THREADS && !has_threads) || (split && !has_split)))
 		return diag_set(d, DIAG_FAILED, ENODATA,
@@ -227,21 +230,73 @@ int output_width(const struct options *o, FILE *stream)
 	return columns && number_read(columns, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
-/* Writes a file beside the report: each report replaces what the last one wrote. */
-static int write_side_file(const struct report_options *r, enum side_file which,
-			   const struct snapshot *snapshot, FILE *out)
+/* A word as a shell takes it. */
+static void print_word(const char *word, FILE *out)
 {
-	static const enum report_format formats[NR_SIDE_FILE] = {
-		[SIDE_FILE_CHART] = FORMAT_CHART,
-		[SIDE_FILE_FOLDED] = FORMAT_FOLDED,
-		[SIDE_FILE_PPROF] = FORMAT_PPROF,
-		[SIDE_FILE_FLAME] = FORMAT_FLAME,
-	};
-	struct report_options how = { .format = formats[which],
-				      .table = r->table,
-				      .stacks = r->stacks };
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:=,@%+-";
 
-	return report_write(snapshot, &how, out);
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+}
+
+/* The command line, to be freed; NULL: no memory. */
+static char *command_line(const struct options *o)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	/* The first word is a verb, but for -c and single calls that of the program; top --once is -c by now. */
+	fputs("bpftruss", out);
+	if (o->once || !(o->verb->bit & VERBS_WITH_COMMAND))
+		fprintf(out, " %s", o->argv[0]);
+	for (int i = 1; i < o->argc; i++) {
+		fputc(' ', out);
+		print_word(o->argv[i], out);
+	}
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* A file beside the report. */
+struct side {
+	const struct options *options;
+	report_writer *write;
+	const void *what;
+	enum report_format format;
+};
+
+static int write_side(const void *closure, FILE *out)
+{
+	const struct side *side = closure;
+	const struct options *o = side->options;
+	char *command __cleanup(freep) = command_line(o);
+	const struct report_options how = { .format = side->format,
+					    .table = o->report.table,
+					    .stacks = o->report.stacks,
+					    .command = command };
+
+	return side->write(side->what, &how, out);
+}
+
+static int write_snapshot(const void *what, const struct report_options *how, FILE *out)
+{
+	return report_write(what, how, out);
 }
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
@@ -269,17 +324,26 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 	return 0;
 }
 
-static int output_side_file(const struct options *o, enum side_file which,
-			    const struct snapshot *snapshot, struct diag *d)
+int output_picture(const struct options *o, enum side_file which,
+		   int (*draw)(const void *closure, FILE *out), const void *closure, struct diag *d)
 {
 	const char *path = o->output.side_files[which];
 	FILE *file __cleanup(fclosep) = fopen(path, "we");
-	int err = file ? write_side_file(&o->report, which, snapshot, file) : -errno;
+	int err = file ? draw(closure, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", path, strerror(-err))
 		   : 0;
+}
+
+int output_page(const struct options *o, report_writer *write, const void *what, struct diag *d)
+{
+	const struct side side = { o, write, what, FORMAT_HTML };
+
+	return o->output.side_files[SIDE_FILE_HTML]
+		       ? output_picture(o, SIDE_FILE_HTML, write_side, &side, d)
+		       : 0;
 }
 
 int output_failed(const struct options *o, int err, struct diag *d)
@@ -301,33 +365,61 @@ static void print_span(const struct snapshot *snapshot, enum report_format forma
 		(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
 }
 
+/* Each report replaces what the last one wrote. */
+static int output_sides(const struct options *o, const struct snapshot *snapshot, struct diag *d)
+{
+	/* Those of the history are over time, and so of no single snapshot. */
+	static const struct {
+		enum side_file which;
+		enum report_format format;
+	} sides[] = {
+		{ SIDE_FILE_CHART, FORMAT_CHART }, { SIDE_FILE_FOLDED, FORMAT_FOLDED },
+		{ SIDE_FILE_PPROF, FORMAT_PPROF }, { SIDE_FILE_FLAME, FORMAT_FLAME },
+		{ SIDE_FILE_HTML, FORMAT_HTML },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides) && !err && o->verb->bit != VERB_HISTORY; i++) {
+		const struct side side = { o, write_snapshot, snapshot, sides[i].format };
+
+		if (o->output.side_files[sides[i].which])
+			err = output_picture(o, sides[i].which, write_side, &side, d);
+	}
+	return err;
+}
+
+int output_form(struct output *output, const struct options *o, report_writer *write,
+		const void *what, struct diag *d)
+{
+	char *command __cleanup(freep) = command_line(o);
+	struct report_options how = o->report;
+	int err;
+
+	how.no_header |= output->begun;
+	how.table.width = output_width(o, output->stream);
+	how.table.color = output_has_color(output->stream);
+	how.command = command;
+	err = output_begin(output, o) ?: write(what, &how, output->stream);
+	output->begun = true;
+	if (!err && fflush(output->stream))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
+}
+
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d)
 {
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	struct report_options how = o->report;
 	int err;
 
 	if (snapshot_select(snapshot, o->output.only, &chosen))
 		return diag_oom(d);
-	how.no_header |= output->begun;
-	how.table.width = output_width(o, output->stream);
-	how.table.color = output_has_color(output->stream);
 	err = output_begin(output, o);
-	if (!err && output->is_series)
-		print_span(snapshot, how.format, output->stream);
-	if (!err)
-		err = report_write(chosen, &how, output->stream);
-	output->begun = true;
-	if (!err && fflush(output->stream))
-		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
-	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
-		if (o->output.side_files[i])
-			err = output_side_file(o, (enum side_file)i, chosen, d);
-	}
-	return err;
+	if (output->is_series)
+		print_span(snapshot, o->report.format, output->stream);
+	return output_form(output, o, write_snapshot, chosen, d) ?: output_sides(o, chosen, d);
 }
 
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,

@@ -86,6 +86,16 @@ int output_begin(struct output *output, const struct options *o);
 /* The error of writing the report itself. */
 int output_failed(const struct options *o, int err, struct diag *d);
 
+/* Writes something in the form that it is given. Returns 0 or a negative errno. */
+typedef int report_writer(const void *what, const struct report_options *how, FILE *out);
+
+/* Writes a report where and how the user wants it. Returns 0, or -errno with d filled. */
+int output_form(struct output *output, const struct options *o, report_writer *write,
+		const void *what, struct diag *d);
+
+/* Writes the file of --html, if it is asked for. Returns the same. */
+int output_page(const struct options *o, report_writer *write, const void *what, struct diag *d);
+
 /* Writes one report of the calls that were asked for. */
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d);
@@ -93,6 +103,11 @@ int output_report(struct output *output, const struct options *o, const struct s
 /* The same of a report that somebody else wrote: nothing goes into other files. */
 int output_text(struct output *output, const struct options *o, const char *text, size_t size,
 		struct diag *d);
+
+/* Writes a picture into the file that an option names; draw() writes it, and returns 0 or -errno. */
+int output_picture(const struct options *o, enum side_file which,
+		   int (*draw)(const void *closure, FILE *out), const void *closure,
+		   struct diag *d);
 
 /* Whether a chart, or files of stacks, are asked for besides the report. */
 bool output_has_side_files(const struct options *o);

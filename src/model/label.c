@@ -101,6 +101,18 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 	return index == row->nr_stacks && ret->count.calls;
 }
 
+static uint64_t sample_weight(const struct stack_count *count, enum stack_weight weight)
+{
+	const uint64_t weights[NR_STACK_WEIGHT] = {
+		[STACK_WEIGHT_CALLS] = count->calls,
+		[STACK_WEIGHT_TIME] = count->wall_ns,
+		[STACK_WEIGHT_CPU] = above(count->wall_ns, count->off_ns),
+		[STACK_WEIGHT_ERRORS] = count->errors,
+	};
+
+	return weights[weight];
+}
+
 int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
 		 enum stack_weight weight, struct sample_list *ret)
 {
@@ -119,12 +131,10 @@ int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_
 
 		for (size_t j = 0; stack_sample_at(snapshot, row, j, &samples[count]); j++) {
 			struct stack_sample *sample = &samples[count++];
-			const struct stack_count *counted = &sample->count;
 
 			sample->row = row;
 			sample->process = process;
-			sample->weight =
-				weight == STACK_WEIGHT_TIME ? counted->wall_ns : counted->calls;
+			sample->weight = sample_weight(&sample->count, weight);
 		}
 	}
 	*ret = (struct sample_list){ samples, count };

@@ -50,6 +50,8 @@ const char *argument_unknown(enum call_split split, enum argument_key why);
 enum stack_weight {
 	STACK_WEIGHT_CALLS,
 	STACK_WEIGHT_TIME, /* wall time in the calls, asleep or not */
+	STACK_WEIGHT_CPU,
+	STACK_WEIGHT_ERRORS,
 	NR_STACK_WEIGHT,
 };
 

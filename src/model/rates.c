@@ -200,6 +200,16 @@ static void rate_add(struct rate *into, const struct rate *from)
 	into->worst_ns = max_u64(into->worst_ns, from->worst_ns);
 	rate_set_oldest(into, from);
 	into->in_flight += from->in_flight;
+	for (size_t i = 0; i < RATE_LATENCIES; i++) {
+		if (__builtin_add_overflow(into->latencies[i], from->latencies[i],
+					   &into->latencies[i]))
+			into->latencies[i] = UINT32_MAX;
+	}
+}
+
+uint64_t rate_latency_ns(size_t index)
+{
+	return hist_bucket_low(index ? (unsigned int)(index - 1) * HIST_OCTAVE_BUCKETS + 1 : 0);
 }
 
 static void rate_add_row(struct rate *rate, const struct rates *rates, const struct row *row)
@@ -214,7 +224,12 @@ static void rate_add_row(struct rate *rate, const struct rates *rates, const str
 		.oldest_abi = row->abi,
 		.oldest_nr = row->nr,
 	};
+	unsigned int first, end;
 
+	hist_range(&row->hist, &first, &end);
+	for (; first < end; first++)
+		part.latencies[(first + HIST_OCTAVE_BUCKETS - 1) / HIST_OCTAVE_BUCKETS] +=
+			(uint32_t)hist_count(&row->hist, first);
 	rate_add(rate, &part);
 }
 

@@ -89,6 +89,12 @@ enum rate_key {
 	NR_LINE_KEY,
 };
 
+/* Latencies of a line: below 64 ns, then an octave each, then from 73 minutes up. */
+#define RATE_LATENCIES ((HIST_BUCKETS - 2) / HIST_OCTAVE_BUCKETS + 2)
+
+/* The least latency in ns of one of these; of RATE_LATENCIES, UINT64_MAX. */
+uint64_t rate_latency_ns(size_t index);
+
 /*
  * A process, a thread, or all of one name, unit, user, container or pod; or the calls of one kind, or
  * those that are about one path, directory or file, which have neither process nor threads. Pointers lead
@@ -115,7 +121,8 @@ struct rate {
 	uint64_t calls, errors; /* in the interval */
 	struct microstates states;
 	struct usage usage; /* faults and context switches; the times are in states */
-	uint64_t worst_ns;  /* bound of the longest call that ended, at most 25% more; 0: none */
+	uint32_t latencies[RATE_LATENCIES]; /* calls that took that long; UINT32_MAX: or more */
+	uint64_t worst_ns; /* bound of the longest call that ended, at most 25% more; 0: none */
 	uint64_t p50_ns, p99_ns; /* of a line of calls */
 	uint64_t bytes;          /* of a line of a file */
 

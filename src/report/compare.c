@@ -13,10 +13,9 @@
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
-/* The scope in which a comparison's keys are read, and the group to read them from. */
-static const struct group *comparison_group(const struct comparison *item,
-					    const struct compare_input *input, unsigned int keys,
-					    struct column_scope *ret)
+const struct group *comparison_group(const struct comparison *item,
+				     const struct compare_input *input, unsigned int keys,
+				     struct column_scope *ret)
 {
 	*ret = (struct column_scope){
 		.snapshot = item->b.present ? input->b.snapshot : input->a.snapshot,
@@ -463,12 +462,32 @@ static void print_overlap(const struct compare_input *input, FILE *out)
 			(double)(to - from) / (double)NS_PER_SEC);
 }
 
+void print_comparison(const struct compare_input *input, const struct compare_view *view, FILE *out)
+{
+	const size_t *words = view->words;
+
+	print_sums(view, out);
+	fprintf(out,
+		"latency: %zu slower, %zu faster, %zu differ beyond noise; %zu new, %zu gone; of "
+		"%zu "
+		"group%s",
+		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
+		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
+	if (view->left_out)
+		fprintf(out, ", %zu of them not shown (--top N)", view->left_out);
+	fputc('\n', out);
+	print_overlap(input, out);
+	print_unlike(input, out);
+	print_trust("A", input->a.snapshot, out);
+	print_trust("B", input->b.snapshot, out);
+	print_verdict(input, view, out);
+}
+
 int report_comparison(const struct compare_input *input, const struct compare_view *view,
 		      const struct table_options *options, FILE *out)
 {
 	struct grid *grid __cleanup(grid_freep) = NULL;
 	struct sheet sheet = { .input = input, .view = view };
-	const size_t *words = view->words;
 	int err = print_heading(input, options, out);
 
 	if (err)
@@ -490,21 +509,7 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	if (err)
 		return err;
 	fputc('\n', out);
-	print_sums(view, out);
-	fprintf(out,
-		"latency: %zu slower, %zu faster, %zu differ beyond noise; %zu new, %zu gone; of "
-		"%zu "
-		"group%s",
-		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
-		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
-	if (view->left_out)
-		fprintf(out, ", %zu of them not shown (--top N)", view->left_out);
-	fputc('\n', out);
-	print_overlap(input, out);
-	print_unlike(input, out);
-	print_trust("A", input->a.snapshot, out);
-	print_trust("B", input->b.snapshot, out);
-	print_verdict(input, view, out);
+	print_comparison(input, view, out);
 	return ferror(out) ? -EIO : 0;
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Makes a flame graph move: zoom, search, tooltips, and a layout as wide as the window. The boxes are
 // all in the picture already, each with its place and weight; zooming only moves them. What is zoomed in
-// on and searched for is kept behind the # of the address, so that it can be reloaded and passed on.
-(function () {
+// on and searched for is kept behind the # of the address, so that it can be reloaded and passed on. In a
+// page of HTML, it is as wide as what it stands in, and keys are its own only while it has the focus.
+// A page of several graphs has the script once, and calls flame() for each when it is first shown.
 "use strict";
 
+function flame(svg) {
 const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-const svg = document.currentScript ? document.currentScript.ownerSVGElement : document.documentElement;
 const alone = svg === document.documentElement;
 const MARGIN = 10, PADDING = 4, GAP = 0.6, GAP_MIN = 3, LABEL_MIN = 3, WIDTH_MIN = 320;
-const LEVEL = 18, LINE = 15, CONTROLS = 330, NARROW = 800;
+const LEVEL = 18, LINE = 15, CONTROLS = 390, NARROW = 800, past = [];
 let width = svg.viewBox.baseVal.width, height = svg.viewBox.baseVal.height, view, focused, pattern = null;
 
 function make(name, parent, attributes, text) {
@@ -103,14 +104,28 @@ function layout() {
 			place(box, MARGIN + (box.x - view.x) * scale, box.w * scale);
 	}
 	controls.out.style.display = view === boxes[0] ? "none" : "";
+	controls.back.style.display = past.length ? "" : "none";
 }
 
-function zoom(box) {
+function show(box, keep) {
 	view = box;
 	layout();
 	focus(box);
 	search();
-	remember();
+	remember(keep);
+}
+
+function zoom(box) {
+	if (box === view)
+		return;
+	past.push(view);
+	show(box, true);
+}
+
+// To what was in view before.
+function back() {
+	if (past.length)
+		show(past.pop());
 }
 
 // --- search ---
@@ -150,14 +165,17 @@ function find(text) {
 
 // --- the address ---
 
-function remember() {
+// keep: the browser can go back to what was before, too.
+function remember(keep) {
 	const state = new URLSearchParams();
 	if (view !== boxes[0])
 		state.set("zoom", boxes.indexOf(view));
 	if (controls.field.value)
 		state.set("search", controls.field.value);
 	try {
-		if (alone)
+		if (alone && keep)
+			history.pushState(null, "", "#" + state);
+		else if (alone)
 			history.replaceState(null, "", "#" + state);
 	} catch (error) {
 		// Not every place that shows files has a history.
@@ -168,6 +186,8 @@ function recall() {
 	const state = new URLSearchParams(alone ? location.hash.slice(1) : "");
 	controls.field.value = state.get("search") || "";
 	view = boxes[Number(state.get("zoom"))] || boxes[0];
+	if (past[past.length - 1] === view)
+		past.pop();
 	layout();
 	focus(view);
 	find(controls.field.value);
@@ -279,15 +299,19 @@ const controls = (function () {
 	field.setAttribute("spellcheck", "false");
 	field.setAttribute("class", "field");
 	holder.appendChild(field);
-	const out = make("g", svg, { class: "button", role: "button", tabindex: 0 });
-	make("rect", out, { width: 80, height: 26, rx: 4 });
-	make("text", out, { x: 40, y: 17 }, "Zoom out");
-	return { holder: holder, field: field, out: out, found: make("text", svg, { class: "found" }) };
+	function button(label, width) {
+		const g = make("g", svg, { class: "button", role: "button", tabindex: 0 });
+		make("rect", g, { width: width, height: 26, rx: 4 });
+		make("text", g, { x: width / 2, y: 17 }, label);
+		return g;
+	}
+	return { holder: holder, field: field, back: button("Back", 52), out: button("Zoom out", 76),
+		found: make("text", svg, { class: "found" }) };
 })();
 
 const title = svg.querySelector("text.title"), notes = Array.from(svg.querySelectorAll("text.note"));
 if (boxes[0].w)
-	notes[notes.length - 1].textContent += " Click or Enter zooms in, Esc out; / searches.";
+	notes[notes.length - 1].textContent += " Click or Enter zooms in, Backspace goes back, Esc zooms out; /\u00a0searches.";
 const texts = [title].concat(notes).map(function (text) {
 	return { text: text, words: text.textContent.split(" ") };
 });
@@ -339,11 +363,13 @@ function layoutHead() {
 	const narrow = width < NARROW, beside = narrow ? 0 : CONTROLS;
 	let y = flow(texts[0], 30, width - 2 * MARGIN - beside, 22);
 	const row = narrow ? y - 10 : 14;
+	const room = Math.min(230, width - 2 * MARGIN - 140), left = narrow ? MARGIN + room + 8 : width - MARGIN - 372;
+	controls.holder.setAttribute("width", room);
 	controls.holder.setAttribute("x", narrow ? MARGIN : width - MARGIN - 230);
 	controls.holder.setAttribute("y", row);
-	controls.out.setAttribute("transform",
-		"translate(" + (narrow ? MARGIN + 240 : width - MARGIN - 320) + " " + (row + 1) + ")");
-	controls.found.setAttribute("x", narrow ? MARGIN + 230 : width - MARGIN);
+	controls.back.setAttribute("transform", "translate(" + left + " " + (row + 1) + ")");
+	controls.out.setAttribute("transform", "translate(" + (left + 56) + " " + (row + 1) + ")");
+	controls.found.setAttribute("x", narrow ? MARGIN + room : width - MARGIN);
 	controls.found.setAttribute("y", row + 44);
 	y = narrow ? row + 60 : y - 2;
 	for (const note of texts.slice(1))
@@ -354,15 +380,26 @@ function layoutHead() {
 }
 const levels = Array.from(new Set(boxes.map(function (box) { return box.level; })));
 
-function resize() {
+// What there is room for; 0 where it is not shown.
+function roomOutside() {
 	if (alone)
-		width = Math.max(WIDTH_MIN, document.documentElement.clientWidth || window.innerWidth);
+		return document.documentElement.clientWidth || window.innerWidth;
+	const style = getComputedStyle(svg.parentElement);
+	return svg.parentElement.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+}
+
+let drawn = 0;
+function resize() {
+	const room = roomOutside();
+	if (room > 0)
+		width = Math.max(WIDTH_MIN, room);
+	if (room > 0 && width === drawn)
+		return;
+	drawn = room > 0 ? width : 0;
 	layoutHead();
 	svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-	if (alone) {
-		svg.setAttribute("width", width);
-		svg.setAttribute("height", height);
-	}
+	svg.setAttribute("width", width);
+	svg.setAttribute("height", height);
 	tipHide();
 	layout();
 }
@@ -378,20 +415,33 @@ plot.addEventListener("focusin", function () {
 	if (focused.g.matches(":focus-visible"))
 		tipAtFocus();
 });
-controls.out.addEventListener("click", function () { zoom(boxes[0]); });
-controls.out.addEventListener("keydown", function (event) {
-	if (event.key === "Enter" || event.key === " ")
-		zoom(boxes[0]);
-});
+function pressable(button, action) {
+	button.addEventListener("click", action);
+	button.addEventListener("keydown", function (event) {
+		if (event.key !== "Enter" && event.key !== " ")
+			return;
+		event.preventDefault();
+		action();
+	});
+}
+pressable(controls.out, function () { zoom(boxes[0]); });
+pressable(controls.back, back);
 controls.field.addEventListener("input", function () { find(controls.field.value); });
 window.addEventListener("resize", resize);
-window.addEventListener("hashchange", recall);
-window.addEventListener("keydown", function (event) {
+if (alone)
+	window.addEventListener("hashchange", recall);
+else
+	new ResizeObserver(resize).observe(svg.parentElement);
+(alone ? window : svg).addEventListener("keydown", function (event) {
 	const typing = document.activeElement === controls.field;
-	if ((event.key === "/" && !typing) || ((event.ctrlKey || event.metaKey) && event.key === "f")) {
+	if ((event.key === "/" && !typing) ||
+	    (alone && (event.ctrlKey || event.metaKey) && event.key === "f")) {
 		event.preventDefault();
 		controls.field.focus();
 		controls.field.select();
+	} else if (event.key === "Backspace" && !typing) {
+		event.preventDefault();
+		back();
 	} else if (event.key === "Escape" && controls.field.value) {
 		controls.field.value = "";
 		find("");
@@ -405,4 +455,11 @@ svg.appendChild(tip);
 focus(view);
 resize();
 recall();
-})();
+}
+
+{
+	const script = document.currentScript;
+	const svg = script ? script.ownerSVGElement : document.documentElement;
+	if (svg)
+		flame(svg);
+}

@@ -28,14 +28,27 @@ enum box_kind {
 	NR_BOX_KIND,
 };
 
-/* All stacks that have the same from the outside up to it. */
+/* Bars of a process, its thread, unit and the like, from the outside in. */
+#define FLAME_OWNERS 2
+
+/* A stack as a graph shows it. */
+struct flame_path {
+	struct stack_sample sample;
+	char *owners[FLAME_OWNERS]; /* owned; NULL: no such level */
+	bool in_base;               /* it is of the base of a difference */
+};
+
+/* All stacks that have the same from the outside up to it, or inverted from the inside. */
 struct flame_box {
 	enum box_kind kind;
-	unsigned int depth;              /* 0: the root */
-	uint64_t start, weight;          /* of the root's weight, from the left */
-	uint64_t calls, wall_ns;         /* in it */
+	unsigned int depth;     /* 0: the root */
+	uint64_t start, weight; /* of the root's weight, from the left */
+	uint64_t calls;         /* in it */
+	uint64_t base_weight;   /* what it was in the base */
+	uint64_t base_calls;
 	const struct stack_frame *frame; /* of BOX_USER, BOX_KERNEL */
-	const struct stack_sample
+	size_t owner;                    /* of BOX_COMM: which of the path's */
+	const struct flame_path
 		*path; /* one of those in it; NULL for the root, and once laid out */
 	char *name;    /* owned; what stands in it, escaped for screens */
 	size_t module; /* of BOX_USER: FLAME_MODULES is one without a colour */
@@ -47,12 +60,17 @@ struct flame_box {
 
 struct flame {
 	const struct snapshot *snapshot;
-	enum stack_weight weight;
+	const struct snapshot *base;    /* of a difference; else NULL */
+	const char *label, *base_label; /* of a difference: what the user called them; borrowed */
+	bool is_normalized;             /* shares are compared, not weights per second */
+	struct stack_options options;
 	uint64_t parts;          /* see flame_make() */
 	uint64_t least;          /* lighter boxes are left out */
 	struct flame_box *boxes; /* owned; the root first, then each before those below it */
 	size_t nr_boxes;
 	size_t nr_left_out; /* boxes; of those below FLAME_LEVELS only the first of each */
+	size_t nr_vanished; /* boxes that only the base has */
+	uint64_t vanished;  /* the base's weight in them */
 	bool too_deep;      /* some are below it */
 	unsigned int depth; /* levels */
 	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
@@ -62,9 +80,24 @@ struct flame {
 
 /*
  * Boxes that are less than one part in so many of the root are left out, also wider ones if there are
- * more than FLAME_BOXES. They are still in those above. Returns 0 or -ENOMEM.
+ * more than FLAME_BOXES. They are still in those above. With a base, boxes have what they were in it, too.
+ * Both snapshots must live as long as the graph. Returns 0 or -ENOMEM.
  */
-int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
-	       struct flame *ret);
+int flame_make(const struct snapshot *snapshot, const struct snapshot *base,
+	       const struct stack_options *options, uint64_t parts, struct flame *ret);
 
 void flame_done(struct flame *flame);
+
+/*
+ * Writes what report_flame() does without style sheet and script, as a part of a page that has both. Returns 0,
+ * -ENOMEM or -EIO.
+ */
+int flame_write_part(const struct snapshot *snapshot, const struct stack_options *options,
+		     FILE *out);
+
+/* The same of report_flame_difference(), of amounts per second. */
+int flame_difference_write_part(const struct compare_input *input,
+				const struct stack_options *options, FILE *out);
+
+/* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. NULL: no memory. */
+char *text_fitted(const char *text, size_t columns);

@@ -8,7 +8,7 @@ const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
 	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
 	[FORMAT_HIST] = "hist",   [FORMAT_FOLDED] = "folded", [FORMAT_PPROF] = "pprof",
-	[FORMAT_FLAME] = "flame", [FORMAT_CHART] = "chart",
+	[FORMAT_FLAME] = "flame", [FORMAT_CHART] = "chart",   [FORMAT_HTML] = "html",
 };
 
 int report_format_parse(const char *word, enum report_format *ret, struct diag *d)
@@ -21,7 +21,7 @@ int report_format_parse(const char *word, enum report_format *ret, struct diag *
 	}
 	return diag_set(d, DIAG_USAGE, EINVAL,
 			"--format: no format \"%.32s\"; there are truss, wide, json, csv, strace, "
-			"errors, hist, folded, pprof, flame, chart",
+			"errors, hist, folded, pprof, flame, chart, html",
 			word);
 }
 
@@ -32,7 +32,7 @@ bool report_format_has_stacks(enum report_format format)
 
 static bool is_picture(enum report_format format)
 {
-	return format >= FORMAT_FOLDED;
+	return format >= FORMAT_FOLDED && format != FORMAT_HTML;
 }
 
 /* Whether rows are chosen, ordered or added up. */
@@ -94,6 +94,15 @@ static const char *exemplars_contradiction(const struct report_options *options)
 	return NULL;
 }
 
+/* Returns what a page has anyway, or NULL. */
+static const char *page_contradiction(const struct report_options *options)
+{
+	if (options->format == FORMAT_HTML && (options->table.hist || options->errors))
+		return "a page has histograms and errors in any case: leave out --hist and "
+		       "--errors";
+	return NULL;
+}
+
 /* Returns what the options say that has no meaning together, or NULL. */
 static const char *contradiction(const struct report_options *options)
 {
@@ -141,7 +150,7 @@ static const char *contradiction(const struct report_options *options)
 		if (rules[i].is_broken)
 			return rules[i].sentence;
 	}
-	return exemplars_contradiction(options);
+	return page_contradiction(options) ?: exemplars_contradiction(options);
 }
 
 /* The first column by which rows are not told apart, so that it would be empty in all of them. */
@@ -243,13 +252,19 @@ static int write_pprof(const struct snapshot *snapshot, const struct report_opti
 static int write_flame(const struct snapshot *snapshot, const struct report_options *options,
 		       FILE *out)
 {
-	return report_flame(snapshot, options->stacks.weight, out);
+	return report_flame(snapshot, &options->stacks, out);
 }
 
 static int write_chart(const struct snapshot *snapshot, const struct report_options *options,
 		       FILE *out)
 {
 	return report_chart(snapshot, &options->table, out);
+}
+
+/* The forms that have call stacks in them; below a table they are a section of their own. */
+static bool has_stacks_inside(enum report_format format)
+{
+	return format == FORMAT_JSON || format == FORMAT_CSV || format == FORMAT_HTML;
 }
 
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
@@ -262,13 +277,11 @@ int report_write(const struct snapshot *snapshot, const struct report_options *o
 		[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_wide,
 		[FORMAT_HIST] = write_wide,     [FORMAT_FOLDED] = write_folded,
 		[FORMAT_PPROF] = write_pprof,   [FORMAT_FLAME] = write_flame,
-		[FORMAT_CHART] = write_chart,
+		[FORMAT_CHART] = write_chart,   [FORMAT_HTML] = report_page,
 	};
 	int err = writers[options->format](snapshot, options, out);
 
-	/* JSON and CSV have them in their rows. */
-	if (err || !options->show_stacks || options->format == FORMAT_JSON ||
-	    options->format == FORMAT_CSV)
+	if (err || !options->show_stacks || has_stacks_inside(options->format))
 		return err;
 	return report_stacks(snapshot, &options->table, &options->stacks, out);
 }

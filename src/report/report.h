@@ -24,6 +24,7 @@ enum report_format {
 	FORMAT_PPROF,
 	FORMAT_FLAME,
 	FORMAT_CHART,
+	FORMAT_HTML,
 	NR_REPORT_FORMAT,
 };
 
@@ -31,10 +32,26 @@ enum report_format {
 extern const char *const report_format_names[NR_REPORT_FORMAT];
 int report_format_parse(const char *word, enum report_format *ret, struct diag *d);
 
+/* Tells what stands next to the root of a flame graph. */
+enum flame_by {
+	FLAME_BY_COMM,
+	FLAME_BY_PID,
+	FLAME_BY_TID, /* where rows are told apart by thread; else like FLAME_BY_PID */
+	FLAME_BY_UNIT,
+	FLAME_BY_CONTAINER,
+	FLAME_BY_USER,
+	FLAME_BY_SYSCALL, /* inverted: below each system call its callers, the process last */
+	NR_FLAME_BY,
+};
+
+/* The words of --flame-by. */
+extern const char *const flame_by_names[NR_FLAME_BY];
+
 /* All zero is what a user gets who asks for nothing. */
 struct stack_options {
 	enum stack_weight weight;
-	size_t top; /* the heaviest stacks of each group; 0: all */
+	size_t top;       /* the heaviest stacks of each group; 0: all */
+	enum flame_by by; /* of flame graphs alone */
 };
 
 /* The options of a whole report. Nothing is owned. */
@@ -45,7 +62,8 @@ struct report_options {
 	bool no_header;   /* of CSV */
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
-	uint64_t exemplars; /* so many of the slowest calls of each row; 0: none */
+	uint64_t exemplars;  /* so many of the slowest calls of each row; 0: none */
+	const char *command; /* the command line, for a page; untrusted. NULL: not known */
 };
 
 /* Makes the wide table of what asks for more than that of truss -c has, and parts of it out of formats. */
@@ -160,10 +178,19 @@ int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FIL
 int report_pprof(const struct snapshot *snapshot, FILE *out);
 
 /*
- * A flame graph, as one SVG file with its own script: zoom, search, tooltips. It can be read
- * without the script, too.
+ * A flame graph, as one SVG element with its own script: zoom, search, tooltips. It can be read without
+ * the script, too. It is a file of its own, or a part of an HTML page; PICTURES says what holds for both.
+ * It obeys the options weight and by.
  */
-int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE *out);
+int report_flame(const struct snapshot *snapshot, const struct stack_options *options, FILE *out);
+
+/*
+ * A page: one HTML file that needs nothing else, with all tables, histograms and, if there are stacks, flame
+ * graphs. Tables and histograms are made by its script from the data in it; the first rows can be read without.
+ * It obeys the options keys, sort, columns, top, min_calls, errors_only, successes_only and waiting in its first
+ * tables, those that choose rows also in the others; and those of stacks.
+ */
+int report_page(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
 
 /* --- timelines ---------------------------------------------------------------------------------- */
 
@@ -175,9 +202,59 @@ int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE
 int report_timeline(const struct timeline *timeline, const struct table_options *options,
 		    FILE *out);
 
+/* Why nothing is known of a gap, in words. */
+extern const char *const gap_texts[NR_GAP_REASON];
+
 /* Does what report_csv() does for all steps, below one header; gaps have no lines. */
 int report_timeline_csv(const struct timeline *timeline, const struct report_options *options,
 			FILE *out);
+
+/* --- pictures of timelines ----------------------------------------------------------------------- */
+
+/*
+ * PICTURES: each of these, and each flame graph, is one <svg> element, without an XML declaration, ids,
+ * or anything from outside. Any number of them can stand in one HTML page: their style sheets only have
+ * selectors below a class of the <svg> element (.flame, .over-time), and follow prefers-color-scheme. Times of
+ * day are local, as in report_timeline(). All that programs chose is escaped. Nothing of the arguments is
+ * kept. They return 0, -ENOMEM, or -EIO if the stream failed; it may have a part of the picture then.
+ */
+
+/* A heat map has so many cells at most: steps and buckets are added up. */
+#define HEATMAP_COLUMNS 300
+#define HEATMAP_ROWS    64
+
+/* What pictures of timelines have in common. Nothing is owned; all zero is what a user gets who asks for nothing. */
+struct time_picture_options {
+	const char *subject; /* whose calls, and which: for the title; untrusted bytes; NULL: all */
+	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */
+	bool with_waiting; /* they are shown, too: the user asked for them by name */
+	bool in_page;      /* without a style sheet: that of the page has over_time.css */
+};
+
+/*
+ * A heat map: latency by time, the colour of a cell is its number of calls, both on log scales. Each cell has
+ * its exact numbers as <title>. A step without calls is an empty column, a gap is hatched. It takes the histograms
+ * of the steps' snapshots: their kinds and keys do not matter. Calls without a time are counted below it.
+ */
+int report_heatmap(const struct timeline *timeline, const struct time_picture_options *options,
+		   FILE *out);
+
+/* A chart has so many lines at most, the others are one more. */
+#define SERIES_MAX 8
+
+/*
+ * A chart of one column by time: a line for each of the groups with the most calls by the keys of the table
+ * (0: one line, of all calls), one for all others, and one for the total. Counts, sums and bytes are per second. The
+ * column is the first of options->columns that is a number, else the first such of options->sort, else calls; of the
+ * options top (at most SERIES_MAX) and min_calls are obeyed, too. The steps' snapshots must have what the keys tell apart.
+ */
+int report_series(const struct timeline *timeline, const struct time_picture_options *picture,
+		  const struct table_options *options, FILE *out);
+
+/* A page of all steps as one, with what changed over time as a heat map and a table; sum has all steps. */
+int report_timeline_page(const struct timeline *timeline,
+			 const struct time_picture_options *picture, const struct snapshot *sum,
+			 const struct report_options *options, FILE *out);
 
 /* --- calls in flight ----------------------------------------------------------------------------- */
 
@@ -239,6 +316,26 @@ int report_comparison_json(const struct compare_input *input, const struct compa
 int report_comparison_csv(const struct compare_input *input, const struct compare_view *view,
 			  FILE *out);
 
+/*
+ * A flame graph of b, in which a colour says how much of each frame's share or weight is more (orange) or less (blue)
+ * than in a. It is an <svg> element like report_flame(), whose options it obeys. Both must have stacks. is_normalized:
+ * shares of the whole are compared, not calls or time per second.
+ */
+int report_flame_difference(const struct compare_input *input, const struct stack_options *options,
+			    bool is_normalized, FILE *out);
+
+/*
+ * A page with the groups of the view in tables, the histograms of both sides over each other for what
+ * changed most, and differential flame graphs if both have stacks. Of the options it obeys command and stacks.
+ */
+int report_comparison_page(const struct compare_input *input, const struct compare_view *view,
+			   const struct report_options *options, FILE *out);
+
+/* The scope in which a comparison's keys are read, and the group to read them from. */
+const struct group *comparison_group(const struct comparison *item,
+				     const struct compare_input *input, unsigned int keys,
+				     struct column_scope *ret);
+
 /* --- parts of other reports ---------------------------------------------------------------------- */
 
 /*
@@ -249,6 +346,10 @@ void bars_print(const struct hist *hist, FILE *out);
 
 /* Writes a text as a cell of CSV, in quotes if need be. */
 void csv_print_text(const char *text, FILE *out);
+
+/* Prints what a comparison's table does not have: sums, words, what of it is not comparable, the verdict. */
+void print_comparison(const struct compare_input *input, const struct compare_view *view,
+		      FILE *out);
 
 /* Prints one line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, bool color, FILE *out);

@@ -281,6 +281,17 @@ int rows_give(const struct snapshot *snapshot, const struct report_options *opti
 	return options->show_stacks ? give_stacks(giver, snapshot) : give_groups(giver, snapshot);
 }
 
+int rows_give_part(const struct table_part *part, const struct report_options *options,
+		   row_take *take, void *closure)
+{
+	struct giver *giver __cleanup(freep) = giver_new(options, take, closure);
+	int err = giver ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < part->list.nr_groups && !err; i++)
+		err = give_group(giver, NULL, &part->scope, &part->list.groups[i]);
+	return err;
+}
+
 int rows_give_names(const struct report_options *options, row_take *take, void *closure)
 {
 	struct giver *giver __cleanup(freep) = giver_new(options, take, closure);

@@ -45,6 +45,10 @@ typedef int row_take(void *closure, const struct row_fields *row);
 int rows_give(const struct snapshot *snapshot, const struct report_options *options, row_take *take,
 	      void *closure);
 
+/* Gives the groups of a part of a table, as the options would for all of them. */
+int rows_give_part(const struct table_part *part, const struct report_options *options,
+		   row_take *take, void *closure);
+
 /* Gives one row of nobody, for the names that all have. */
 int rows_give_names(const struct report_options *options, row_take *take, void *closure);
 

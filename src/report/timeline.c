@@ -29,7 +29,7 @@ static const struct {
 /* The date of a time of day takes this much, with the blank. */
 #define DATE_LENGTH 11
 
-static const char *const gap_texts[NR_GAP_REASON] = {
+const char *const gap_texts[NR_GAP_REASON] = {
 	[GAP_NOT_RUNNING] = "the daemon was not running",
 	[GAP_NOT_WRITTEN] = "the history could not be written",
 	[GAP_DAMAGED] = "what was written is damaged",

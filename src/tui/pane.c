@@ -7,9 +7,13 @@
 const char *pane_name(const struct top *top, enum top_pane pane)
 {
 	static const char *const names[NR_TOP_PANE] = {
-		[PANE_CALLS] = "calls",         [PANE_ERRORS] = "errors",
-		[PANE_DURATIONS] = "durations", [PANE_ARGUMENTS] = "paths",
-		[PANE_STACKS] = "stacks",       [PANE_NONE] = "",
+		[PANE_CALLS] = "calls",
+		[PANE_ERRORS] = "errors",
+		[PANE_DURATIONS] = "durations",
+		[PANE_HEAT] = "heat map",
+		[PANE_ARGUMENTS] = "paths",
+		[PANE_STACKS] = "stacks",
+		[PANE_NONE] = "",
 	};
 
 	return pane == PANE_ARGUMENTS && top->split == SPLIT_FILE ? "files" : names[pane];

@@ -18,6 +18,7 @@ static const struct {
 	{ "H", "threads" },
 	{ "t", "tree of processes" },
 	{ "Tab", "calls, errors, paths ..." },
+	{ "l L", "latency by time: line, all" },
 	{ "p, blank", "pause" },
 	{ "I R", "reverse the order" },
 	{ "P N", "sort by %CPU, by PID" },
@@ -43,45 +44,13 @@ void screen_done(struct screen *screen)
 	screen->cells = NULL;
 }
 
-static bool is_spark(char c)
-{
-	return c > 0 && c <= SPARK_LEVELS;
-}
-
-/* Returns where the text ends. Text beyond the screen is left out. */
-static int put(struct screen *screen, int x, int y, enum cell_style style, const char *text)
-{
-	for (; *text; text++, x++) {
-		if (x < 0 || y < 0 || x >= screen->width || y >= screen->height)
-			continue;
-		/* Texts were made safe where they were made; this is the last wall. */
-		screen->cells[y * screen->width + x] = (struct cell){
-			.c = (*text >= ' ' && *text <= '~') || is_spark(*text) ? *text : '?',
-			.style = (unsigned char)style,
-		};
-	}
-	return x;
-}
-
-__attribute__((format(printf, 5, 6))) static int
-put_format(struct screen *screen, int x, int y, enum cell_style style, const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return put(screen, x, y, style, text);
-}
-
 static void put_right(struct screen *screen, int y, int from, enum cell_style style,
 		      const char *text)
 {
 	int x = screen->width - (int)strlen(text);
 
 	if (x > from + 1)
-		put(screen, x, y, style, text);
+		screen_put(screen, x, y, style, text);
 }
 
 /* Texts side by side, as many as fit whole. Returns where the last one ends. */
@@ -91,7 +60,7 @@ static int put_list(struct screen *screen, int y, enum cell_style style, int gap
 	int x = 0, end = 0;
 
 	for (size_t i = 0; i < count && x + (int)strlen(texts[i]) <= screen->width; i++) {
-		end = put(screen, x, y, style, texts[i]);
+		end = screen_put(screen, x, y, style, texts[i]);
 		x = end + gap;
 	}
 	return end;
@@ -111,7 +80,7 @@ static void draw_title(struct screen *screen, const struct top *top)
 	const struct snapshot *diff = top->rates ? top->rates->diff : NULL;
 	unsigned int s = top->rates ? (unsigned int)(top->rates->counting_ns / NS_PER_SEC) : 0;
 	const char *const texts[] = { host, kernel, time };
-	int x = put(screen, 0, 0, STYLE_STRONG, "bpftruss top"), room;
+	int x = screen_put(screen, 0, 0, STYLE_STRONG, "bpftruss top"), room;
 
 	if (diff) {
 		text_escape_ascii(diff->host ?: "", 64, host, sizeof(host));
@@ -127,7 +96,7 @@ static void draw_title(struct screen *screen, const struct top *top)
 		*host = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (*texts[i])
-			x = put_format(screen, x, 0, STYLE_PLAIN, "  %s", texts[i]);
+			x = screen_put_format(screen, x, 0, STYLE_PLAIN, "  %s", texts[i]);
 	}
 	put_right(screen, 0, x, top->paused ? STYLE_BAD : STYLE_PLAIN,
 		  top->paused ? "paused" : state);
@@ -193,7 +162,7 @@ static void draw_cpu(struct screen *screen, int x, int y, const char *name,
 	double sum = 0;
 	int at;
 
-	x = put_format(screen, x, y, STYLE_DIM, "%-5s[", name);
+	x = screen_put_format(screen, x, y, STYLE_DIM, "%-5s[", name);
 	for (at = 0; at < CPU_BAR; at++) {
 		size_t part = 0;
 
@@ -202,17 +171,17 @@ static void draw_cpu(struct screen *screen, int x, int y, const char *name,
 		     part + 1 < ARRAY_SIZE(parts) && (at + 0.5) * 100 / CPU_BAR > sum;)
 			sum += parts[++part];
 		text[0] = (at + 0.5) * 100 / CPU_BAR > sum ? ' ' : letters[part];
-		x = put(screen, x, y, styles[part], text);
+		x = screen_put(screen, x, y, styles[part], text);
 	}
 	if (cpu->switches >= 0)
 		snprintf(numbers, sizeof(numbers), "  csw/s %.0f", cpu->switches);
 	if (cpu->migrations >= 0)
 		snprintf(numbers + strlen(numbers), sizeof(numbers) - strlen(numbers),
 			 "  mig/s %.0f", cpu->migrations);
-	x = put(screen, x, y, STYLE_DIM, "]");
-	x = put_format(screen, x, y, STYLE_PLAIN, " usr %2.0f sys %2.0f idle %3.0f", cpu->user,
-		       cpu->system, cpu->idle);
-	put(screen, x, y, STYLE_DIM, numbers);
+	x = screen_put(screen, x, y, STYLE_DIM, "]");
+	x = screen_put_format(screen, x, y, STYLE_PLAIN, " usr %2.0f sys %2.0f idle %3.0f",
+			      cpu->user, cpu->system, cpu->idle);
+	screen_put(screen, x, y, STYLE_DIM, numbers);
 }
 
 static int draw_cpus(struct screen *screen, const struct top *top, int y)
@@ -252,7 +221,7 @@ static void draw_trust(struct screen *screen, const struct top *top, int y)
 		losses_brief(&top->rates->losses, text, sizeof(text));
 	if (strlen(text) > room)
 		strcpy(text, exact ? "exact" : "not exact");
-	x = put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
+	x = screen_put(screen, 0, y, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	put_right(screen, y, x, STYLE_PLAIN, order);
 }
 
@@ -264,26 +233,27 @@ static void draw_opened(struct screen *screen, const struct top *top, int y)
 	const struct rate *line = &top->line;
 	const struct microstates *states = &line->states;
 	char bar[STATES_BAR + 1], one[2] = "";
-	int x = put(screen, 0, y, STYLE_STRONG, top->title);
+	int x = screen_put(screen, 0, y, STYLE_STRONG, top->title);
 
 	if (top->gone) {
-		put(screen, x, y, STYLE_BAD,
-		    top->who.by == RATE_BY_PID || top->who.by == RATE_BY_TID
-			    ? " has ended; its last calls:"
-			    : ": nothing left; the last calls:");
+		screen_put(screen, x, y, STYLE_BAD,
+			   top->who.by == RATE_BY_PID || top->who.by == RATE_BY_TID
+				   ? " has ended; its last calls:"
+				   : ": nothing left; the last calls:");
 		return;
 	}
 	if (rate_has_argument(line)) {
-		put_format(screen, x, y, STYLE_PLAIN, "  calls/s %.1f  errors/s %.1f",
-			   rates_per_second(top->rates, line->calls),
-			   rates_per_second(top->rates, line->errors));
+		screen_put_format(screen, x, y, STYLE_PLAIN, "  calls/s %.1f  errors/s %.1f",
+				  rates_per_second(top->rates, line->calls),
+				  rates_per_second(top->rates, line->errors));
 		return;
 	}
 	if (line->threads)
-		x = put_format(screen, x, y, STYLE_PLAIN, "  threads %" PRIu64, line->threads);
+		x = screen_put_format(screen, x, y, STYLE_PLAIN, "  threads %" PRIu64,
+				      line->threads);
 	else
-		x = put(screen, x, y, STYLE_PLAIN, "  ended");
-	x = put_format(
+		x = screen_put(screen, x, y, STYLE_PLAIN, "  ended");
+	x = screen_put_format(
 		screen, x, y, STYLE_PLAIN, "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
 		rate_share_pct(line, states->user_ns), rate_share_pct(line, states->system_ns),
 		rate_share_pct(line, states->runq_ns), rate_share_pct(line, states->lock_ns),
@@ -291,7 +261,7 @@ static void draw_opened(struct screen *screen, const struct top *top, int y)
 	write_states(states, STATES_BAR, bar);
 	for (const char *letter = bar; *letter && x + 2 + STATES_BAR < screen->width; letter++) {
 		one[0] = *letter;
-		put(screen, x + 2 + (int)(letter - bar), y, state_style(*letter), one);
+		screen_put(screen, x + 2 + (int)(letter - bar), y, state_style(*letter), one);
 	}
 }
 
@@ -327,7 +297,8 @@ static void put_cell(struct screen *screen, const struct column_place *place, in
 	snprintf(fitting, sizeof(fitting), "%s", text);
 	if (place->column->keeps_end)
 		text_fit_end(fitting, (size_t)place->width);
-	put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent, fitting);
+	screen_put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent,
+			  fitting);
 }
 
 /* A bar letter by letter, and numbers that are not 0, have colours of their own. */
@@ -340,7 +311,7 @@ static void put_styled(struct screen *screen, const struct column_place *place, 
 	if (own == STYLE_STRONG && style != STYLE_CURSOR) {
 		for (int i = 0; text[i] && i < place->width; i++) {
 			one[0] = text[i];
-			put(screen, place->x + i, y, state_style(text[i]), one);
+			screen_put(screen, place->x + i, y, state_style(text[i]), one);
 		}
 		return;
 	}
@@ -386,10 +357,10 @@ static void draw_table(struct screen *screen, const struct top *top, int y, size
 		}
 	}
 	if (!count && room)
-		put(screen, 0, y + 1, STYLE_DIM,
-		    top->opened      ? "no calls"
-		    : top->filter[0] ? "nothing passes the filter"
-				     : "no process is counted");
+		screen_put(screen, 0, y + 1, STYLE_DIM,
+			   top->opened      ? "no calls"
+			   : top->filter[0] ? "nothing passes the filter"
+					    : "no process is counted");
 }
 
 /* --- the pane --------------------------------------------------------------------------------- */
@@ -401,7 +372,7 @@ static int draw_text(struct screen *screen, const struct top *top, int y, int li
 	if (!pane || pane_write(top, (size_t)lines, pane))
 		return -ENOMEM;
 	for (size_t i = 0; i < pane->count; i++)
-		put(screen, 0, y + (int)i, STYLE_PLAIN, pane->lines[i]);
+		screen_put(screen, 0, y + (int)i, STYLE_PLAIN, pane->lines[i]);
 	return 0;
 }
 
@@ -430,18 +401,25 @@ static int draw_pane(struct screen *screen, const struct top *top)
 	if (!lines)
 		return 0;
 	columns_title(top->rates, top_subject(top), title, sizeof(title));
+	if (top_pane_shown(top) == PANE_HEAT && top->heat_of_all)
+		snprintf(title, sizeof(title), "all");
 	fill(screen, y, STYLE_DIM);
-	x = put_format(screen, 0, y, STYLE_STRONG, "%s: ", title);
+	x = screen_put_format(screen, 0, y, STYLE_STRONG, "%s: ", title);
 	for (int pane = 0; pane < PANE_NONE; pane++) {
 		if (!top_has_pane(top, pane))
 			continue;
-		x = put(screen, x, y, pane == (int)top_pane_shown(top) ? STYLE_SORTED : STYLE_DIM,
-			pane_name(top, pane));
-		x = put(screen, x, y, STYLE_DIM, "  ");
+		x = screen_put(screen, x, y,
+			       pane == (int)top_pane_shown(top) ? STYLE_SORTED : STYLE_DIM,
+			       pane_name(top, pane));
+		x = screen_put(screen, x, y, STYLE_DIM, "  ");
 	}
 	put_right(screen, y, x, STYLE_DIM, "Tab: next");
 	if (top_pane_shown(top) == PANE_CALLS)
 		return draw_chosen_calls(screen, top, y + 1, lines - 1);
+	if (top_pane_shown(top) == PANE_HEAT) {
+		screen_draw_heat(screen, top, y + 1, lines - 1);
+		return 0;
+	}
 	return draw_text(screen, top, y + 1, lines - 1);
 }
 
@@ -449,6 +427,10 @@ static int draw_body(struct screen *screen, const struct top *top)
 {
 	int y = top_head_lines(top) - 1;
 
+	if (top->opened && top->pane == PANE_HEAT && top->height) {
+		screen_draw_heat(screen, top, y, (int)top_room(top) + 1);
+		return 0;
+	}
 	if (top->opened && top->pane != PANE_CALLS && top->pane != PANE_NONE && top->height)
 		return draw_text(screen, top, y, (int)top_room(top) + 1);
 	draw_table(screen, top, y, top_room(top), true);
@@ -467,12 +449,12 @@ static void draw_foot(struct screen *screen, const struct top *top)
 	int y = screen->height - 1, x;
 
 	if (top->prompt != PROMPT_NONE) {
-		x = put(screen, 0, y, STYLE_STRONG, what);
-		x = put(screen, x, y, STYLE_PLAIN, top->input);
+		x = screen_put(screen, 0, y, STYLE_STRONG, what);
+		x = screen_put(screen, x, y, STYLE_PLAIN, top->input);
 		screen->cursor_x = x < screen->width ? x : screen->width - 1;
 		screen->cursor_y = y;
 	} else if (top->message)
-		put(screen, 0, y, STYLE_BAD, top->message);
+		screen_put(screen, 0, y, STYLE_BAD, top->message);
 	else if (top_foot_lines(top))
 		put_list(screen, y, STYLE_DIM, 3, top->opened ? call_keys : list_keys,
 			 top->opened ? ARRAY_SIZE(call_keys) : ARRAY_SIZE(list_keys));
@@ -486,19 +468,19 @@ static void draw_help(struct screen *screen)
 	int y = 0, x;
 
 	if (screen->height >= ROOMY_HEIGHT + 4) {
-		put(screen, 0, y, STYLE_STRONG, "bpftruss top: keys and columns");
+		screen_put(screen, 0, y, STYLE_STRONG, "bpftruss top: keys and columns");
 		y = 2;
 	}
 	for (int i = 0; i < (int)ARRAY_SIZE(help_keys) && y < last; i++) {
 		x = i % per_line * (HELP_KEY_WIDTH + 1);
-		put_format(screen, x, y, STYLE_STRONG, "%s", help_keys[i].keys);
-		put(screen, x + 13, y, STYLE_PLAIN, help_keys[i].what);
+		screen_put_format(screen, x, y, STYLE_STRONG, "%s", help_keys[i].keys);
+		screen_put(screen, x + 13, y, STYLE_PLAIN, help_keys[i].what);
 		y += i % per_line == per_line - 1;
 	}
 	y++;
 	for (size_t i = 0; i < ARRAY_SIZE(help_columns) && is_wide && y < last; i++)
-		put(screen, 0, y++, STYLE_PLAIN, help_columns[i]);
-	put(screen, 0, y < last ? y + 1 : last, STYLE_DIM, "any key goes back");
+		screen_put(screen, 0, y++, STYLE_PLAIN, help_columns[i]);
+	screen_put(screen, 0, y < last ? y + 1 : last, STYLE_DIM, "any key goes back");
 }
 
 int screen_draw(const struct top *top, struct screen *ret)
@@ -519,8 +501,8 @@ int screen_draw(const struct top *top, struct screen *ret)
 		draw_help(&screen);
 	} else if (!top->rates) {
 		draw_title(&screen, top);
-		put(&screen, 0, screen.height > 2 ? 2 : 1, STYLE_DIM,
-		    "counting; the first figures come after one interval");
+		screen_put(&screen, 0, screen.height > 2 ? 2 : 1, STYLE_DIM,
+			   "counting; the first figures come after one interval");
 		draw_foot(&screen, top);
 	} else {
 		draw_head(&screen, top);
@@ -543,7 +525,7 @@ int screen_print(const struct screen *screen, FILE *out)
 		while (length && row[length - 1].c == ' ')
 			length--;
 		for (int x = 0; x < length; x++)
-			fputc(is_spark(row[x].c) ? SPARK_ASCII[(int)row[x].c] : row[x].c, out);
+			fputc(cell_is_spark(row[x].c) ? SPARK_ASCII[(int)row[x].c] : row[x].c, out);
 		fputc('\n', out);
 	}
 	return ferror(out) ? -EIO : 0;

@@ -9,7 +9,8 @@
 
 struct cell {
 	char c;
-	unsigned char style; /* enum cell_style */
+	unsigned char style;     /* enum cell_style */
+	unsigned char high, low; /* of STYLE_HEAT: heat_level() of its upper and lower half */
 };
 
 struct screen {
@@ -25,6 +26,25 @@ int screen_draw(const struct top *top, struct screen *ret);
 
 /* The text of all lines, without blanks at their ends. Returns 0 or a negative errno. */
 int screen_print(const struct screen *screen, FILE *out);
+
+/* --- cells.c: text in the grid ------------------------------------------------------------------- */
+
+/* Whether a letter is a level of a sparkline. */
+bool cell_is_spark(char c);
+
+/* Put text at a place. Return where it ends; what is beyond the screen is left out. */
+int screen_put(struct screen *screen, int x, int y, enum cell_style style, const char *text);
+__attribute__((format(printf, 5, 6))) int screen_put_format(struct screen *screen, int x, int y,
+							    enum cell_style style,
+							    const char *format, ...);
+
+/* --- heat_map.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Draws latencies upward and intervals from left to right, the latest at the right, of the line that is shown or of
+ * all, into so many lines. Too small a place stays empty.
+ */
+void screen_draw_heat(struct screen *screen, const struct top *top, int y, int lines);
 
 /* --- term.c: the terminal ------------------------------------------------------------------------ */
 

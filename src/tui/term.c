@@ -71,6 +71,50 @@ bool term_can_be_used(struct diag *d)
 	return lack ? refuse(lack, d) : true;
 }
 
+/* --- heat maps ------------------------------------------------------------------------------------ */
+
+/*
+ * Colours of 256 for levels from 1: lighter step by step for everybody, also for those who do not tell red from green. A
+ * pair for each level in front of each, and of none.
+ */
+static const short heat_colours[HEAT_LEVELS] = { 55, 61, 67, 73, 79, 150, 192, 230 };
+
+#define HEAT_PAIRS             (16)
+#define HEAT_PAIR(front, back) ((short)(HEAT_PAIRS + ((front) - 1) * (HEAT_LEVELS + 1) + (back)))
+
+static bool has_heat_colours(void)
+{
+	return COLORS >= 256 && COLOR_PAIRS > HEAT_PAIR(HEAT_LEVELS, HEAT_LEVELS);
+}
+
+static void heat_init(void)
+{
+	for (short front = 1; front <= HEAT_LEVELS && has_heat_colours(); front++) {
+		for (short back = 0; back <= HEAT_LEVELS; back++)
+			init_pair(HEAT_PAIR(front, back), heat_colours[front - 1],
+				  back ? heat_colours[back - 1] : -1);
+	}
+}
+
+/* Two halves of a cell where there are blocks, else one colour for both. */
+static void show_heat(int x, int y, const struct cell *cell, bool has_blocks)
+{
+	const unsigned char both = cell->high > cell->low ? cell->high : cell->low;
+	/* Upper half, lower half. */
+	const wchar_t block[] = { cell->high ? 0x2580 : 0x2584, 0 };
+	cchar_t wide;
+
+	if (!has_blocks || (cell->high && cell->high == cell->low)) {
+		mvaddch(y, x, (chtype)' ' | (attr_t)COLOR_PAIR(HEAT_PAIR(1, both)));
+		return;
+	}
+	setcchar(&wide, block, A_NORMAL,
+		 cell->high ? HEAT_PAIR(cell->high, cell->low) : HEAT_PAIR(cell->low, 0), NULL);
+	mvadd_wch(y, x, &wide);
+}
+
+/* --- the screen ----------------------------------------------------------------------------------- */
+
 int term_open(struct diag *d)
 {
 	/* https://no-color.org: any value but an empty one. */
@@ -87,6 +131,7 @@ int term_open(struct diag *d)
 		use_default_colors();
 		for (short colour = COLOR_BLACK; colour <= COLOR_WHITE; colour++)
 			init_pair((short)(colour + 1), colour, -1);
+		heat_init();
 	}
 	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	mouseinterval(0);
@@ -198,7 +243,9 @@ void term_show(const struct screen *screen)
 		for (int x = 0; x < screen->width; x++) {
 			const struct cell *cell = &screen->cells[y * screen->width + x];
 
-			if (cell->c != ' ' || cell->style)
+			if (cell->style == STYLE_HEAT && has_heat_colours())
+				show_heat(x, y, cell, has_blocks);
+			else if (cell->c != ' ' || cell->style)
 				show_cell(x, y, cell, has_blocks);
 		}
 	}

@@ -22,6 +22,7 @@ void top_done(struct top *top)
 	free(top->depths);
 	free(top->parents);
 	sparks_done(&top->sparks);
+	heat_done(&top->heat);
 	host_done(&top->host);
 }
 
@@ -226,7 +227,7 @@ int top_update(struct top *top, struct rates *rates)
 	if (rates->by != top->by)
 		err = rates_group(rates, top->by);
 	if (!err)
-		err = sparks_add(&top->sparks, rates);
+		err = sparks_add(&top->sparks, rates) ?: heat_add(&top->heat, rates);
 	if (!err)
 		err = top_find_opened(top);
 	return err ?: top_arrange(top);
@@ -420,6 +421,21 @@ static int key_pane(struct top *top, int step)
 	return 0;
 }
 
+/* Shows the heat map of the chosen line, or of all; a second time the calls again. */
+static int key_heat(struct top *top, int of_all)
+{
+	const bool is_shown = top->pane == PANE_HEAT && top->heat_of_all == of_all;
+
+	if (top->height < TALL_HEIGHT && !top->opened) {
+		top->message = "This screen is too low for it: make it 20 lines or more.";
+		return 0;
+	}
+	top->pane = is_shown ? PANE_CALLS : PANE_HEAT;
+	top->heat_of_all = of_all && !is_shown;
+	top_settle(top);
+	return 0;
+}
+
 /* Sorts the list by a column, where it has that. */
 static int key_sort_by(struct top *top, int key)
 {
@@ -482,6 +498,8 @@ static const struct binding {
 	{ 't', key_tree, 0 },
 	{ '\t', key_pane, 1 },
 	{ TOP_KEY_BACKTAB, key_pane, NR_TOP_PANE - 1 },
+	{ 'l', key_heat, false },
+	{ 'L', key_heat, true },
 	{ '1', key_switch, offsetof(struct top, one_cpu) },
 	{ 'p', key_switch, offsetof(struct top, paused) },
 	{ ' ', key_switch, offsetof(struct top, paused) },

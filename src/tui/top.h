@@ -6,6 +6,7 @@
 #pragma once
 
 #include "model/rates.h"
+#include "tui/heat.h"
 #include "tui/host.h"
 #include "tui/sparks.h"
 
@@ -54,6 +55,7 @@ enum top_pane {
 	PANE_CALLS,
 	PANE_ERRORS,
 	PANE_DURATIONS,
+	PANE_HEAT,      /* durations of the last intervals */
 	PANE_ARGUMENTS, /* paths or files, where these are told apart */
 	PANE_STACKS,    /* only where stacks are taken */
 	PANE_NONE,
@@ -70,6 +72,7 @@ struct top {
 		*parents; /* owned: of the processes, by pid; NULL: not read since they came */
 	size_t nr_parents;
 	struct sparks sparks; /* calls per second of the last intervals */
+	struct heat heat;     /* how long they took */
 	struct host host;
 
 	enum rate_by by;
@@ -83,6 +86,7 @@ struct top {
 	bool has_stacks;       /* stacks are taken */
 	enum call_split split; /* what readings are split by: paths, files or nothing */
 	enum top_pane pane;
+	bool heat_of_all; /* that pane is of all lines */
 
 	struct top_place places[2]; /* of the list, and of the calls of one that is opened */
 	bool follows;               /* the cursor stays on one line, wherever that goes */
@@ -202,6 +206,7 @@ enum cell_style {
 	STYLE_RUNQ,
 	STYLE_LOCK,
 	STYLE_SLEEP,
+	STYLE_HEAT, /* of a heat map: the terminal has its colours */
 	NR_CELL_STYLE,
 };
 

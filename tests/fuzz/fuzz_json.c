@@ -23,6 +23,22 @@ static void write_json(const struct snapshot *snapshot, struct text *ret)
 	require(out && !report_json(snapshot, out) && !fclose(out));
 }
 
+/* The snapshot as a timeline of one step, and compared with itself. */
+static void write_pictures(struct snapshot *snapshot, FILE *out)
+{
+	const struct table_options by_owner = { .keys = GROUP_COMM | GROUP_UNIT | GROUP_USER };
+	const struct stack_options inverted = { .by = FLAME_BY_SYSCALL };
+	const struct compare_input input = { .a = { "a", snapshot }, .b = { "b", snapshot } };
+	const struct time_picture_options all = { .with_waiting = true };
+	struct timeline_step step = { snapshot->start_ns, snapshot->end_ns, snapshot->elapsed_ns,
+				      snapshot };
+	const struct timeline timeline = { .steps = &step, .nr_steps = 1 };
+
+	require(!report_heatmap(&timeline, &all, out));
+	require(!report_series(&timeline, &all, &by_owner, out));
+	require(!report_flame_difference(&input, &inverted, true, out));
+}
+
 static void write_others(const struct snapshot *snapshot, FILE *out)
 {
 	const struct table_options by_call = { .hist = true };
@@ -47,7 +63,8 @@ static void write_others(const struct snapshot *snapshot, FILE *out)
 	require(!report_errors(snapshot, &by_call, out) && !report_chart(snapshot, &by_call, out));
 	require(!report_stacks(snapshot, &by_call, &by_time, out));
 	require(!report_folded(snapshot, STACK_WEIGHT_CALLS, out));
-	require(!report_flame(snapshot, STACK_WEIGHT_TIME, out) && !report_pprof(snapshot, out));
+	require(!report_flame(snapshot, &by_time, out) && !report_pprof(snapshot, out));
+	require(!report_page(snapshot, &(struct report_options){ .stacks = by_time }, out));
 }
 
 static void check_again(const struct text *text)
@@ -74,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nowhere = fopen("/dev/null", "we");
 	require(nowhere);
 	write_others(snapshot, nowhere);
+	write_pictures(snapshot, nowhere);
 	write_json(snapshot, &text);
 	check_again(&text);
 	return 0;

@@ -3,6 +3,8 @@
 
 import csv
 import io
+import json
+import re
 
 from harness import until
 
@@ -37,6 +39,15 @@ def parse_csv(text):
 def count_csv(live, options, name, *args):
     text, table = count_text(live, ["--csv"] + list(options), name, *args)
     return parse_csv(text), table
+
+
+def page_tables(path):
+    """The tables of a page by id, each as a list of rows by field."""
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', path.read_text(), re.S)
+    return {
+        table["id"]: [dict(zip((field["name"] for field in table["fields"]), row)) for row in table["rows"]]
+        for table in json.loads(data)["tables"]
+    }
 
 
 def by(rows, *keys, value="calls"):

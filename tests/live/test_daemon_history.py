@@ -17,6 +17,7 @@ import pytest
 from daemons import counts, gap_reasons, of_steps, start_daemon, written
 from harness import NATIVE, need, run, until
 from prometheus import Prometheus, port_free
+from reports import page_tables
 
 
 def history(daemon, *options):
@@ -53,6 +54,21 @@ def start_and_play(live, place):
 # --- history -------------------------------------------------------------------------------------
 
 
+def pictures_have(daemon, folder, calls):
+    """A heat map has all calls, by column and, but for those without a time, by cell; a chart has as many steps."""
+    heatmap, chart = folder / "heatmap.svg", folder / "chart.svg"
+    daemon.verb("history", "--from", "-10m", "-t", "*", "--heatmap", heatmap, "--chart", chart)
+    text = heatmap.read_text()
+    columns = [int(n) for n in re.findall(r'<rect class="panel"[^>]*><title>[^<]*\n(\d+) calls?</title>', text)]
+    cells = [int(n) for n in re.findall(r'<rect class="c\d"[^>]*><title>[^<]*: (\d+) calls?</title>', text)]
+    untimed = re.search(r"; (\d+) without a time", text)
+    assert sum(columns) == calls
+    assert sum(cells) == calls - int(untimed.group(1) if untimed else 0) and len(cells) > 5
+    assert chart.read_text().count('class="hit"') >= len(columns) > 0
+    printed = daemon.verb("history", "--from", "-10m", "--format", "chart", "--by", "comm", "--sort", "p99")
+    assert printed.startswith("<svg ") and ">System calls, p99 by comm<" in printed
+
+
 def test_the_history_has_what_was_counted_for_every_reader(live, place):
     daemon, wanted = start_and_play(live, place)
     assert sum(row["calls"] for row in wanted.values()) > 100
@@ -64,6 +80,14 @@ def test_the_history_has_what_was_counted_for_every_reader(live, place):
     lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
     assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
     assert len(lines) == len(calls)
+    pictures_have(daemon, place.parent, sum(calls.values()))
+    page = place.parent / "history.html"
+    daemon.verb("history", "--html", page)
+    tables = page_tables(page)
+    shown = tables["calls"] + tables.get("waiting", [])
+    assert {row["syscall"]: row["calls"] for row in shown} == calls
+    assert sum(row["calls"] or 0 for row in tables["steps"]) == sum(row["calls"] for row in tables["calls"])
+    assert daemon.verb("history", "--format", "html", "--by", "unit").startswith("<!doctype html>")
     # Without a daemon the file tells.
     daemon.stop()
     options = ["--state-dir", daemon.state, "--json", "--step", "all"]
@@ -151,6 +175,9 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
     daemon.verb("baseline", "save", "monday", "--replace")
     for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
         assert "exit_group" in daemon.verb("compare", *pair, "--top", 100)
+    page = place.parent / "compare.html"
+    daemon.verb("compare", "monday", "10m", "--html", page)
+    assert "exit_group" in {row["syscall"] for row in page_tables(page)["calls"]}
     assert json.loads(daemon.verb("compare", "monday", "now", "--json"))["schema"] == 1
     saved = place.parent / "of_history.json"
     saved.write_text(daemon.verb("baseline", "show", "monday", "--json"))

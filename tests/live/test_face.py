@@ -93,6 +93,7 @@ WORKS = [
     ("--format folded", r";openat \d+$"),
     ("--format flame", r"^<svg "),
     ("--format chart", r"^<svg "),
+    ("--format html --stacks", r'^<figure class="graph" data-weight="calls">'),
     ("--kernel-stacks -t openat", r"calls?, 100.0%, \d+ stacks?"),
     ("--width 40 -w", r"^syscall"),
     ("-c --slower-than 1us", r"only calls that took at least"),

@@ -28,7 +28,7 @@ CHANGES = [
     (r"^sudo ", ""),
     (r"\b1234\b", "PID"),
     (r"-d 10\b", "-d 0.5"),
-    (r"-u nginx\b", "-n apache2"),
+    (r"-u (nginx|postgresql)\b", "-n apache2"),
     (r"--as-user make\b", "--as-user=nobody make --version"),
     (r"^bpftruss top$", "bpftruss top --once"),
     (r"^bpftruss -(p|t|-slower-than) ", r"bpftruss -d 0.5 -\1 "),
@@ -90,5 +90,7 @@ def test_a_recipe_works(live, start_apache, tmp_path, recipe):  # noqa: F811
     assert result.returncode == 0, result.stderr
     text = result.stderr if "make" in words else result.stdout
     assert re.search(expected_of(recipe + " ".join(words)), text, re.M), text + result.stderr
-    if "--flame" in words:
-        assert (tmp_path / words[words.index("--flame") + 1]).read_text().startswith("<svg")
+    for picture in {"--flame", "--heatmap"} & set(words):
+        assert (tmp_path / words[words.index(picture) + 1]).read_text().startswith("<svg")
+    if "--html" in words:
+        assert "exact" in (tmp_path / words[words.index("--html") + 1]).read_text()

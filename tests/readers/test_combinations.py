@@ -22,7 +22,7 @@ OPTIONS = [
     "--sort -syscall", "--sort +calls", "--top 1", "--columns calls,p99", "--min-calls 50",
     "-Z", "-z", "-t read,futex", "-n nginx", "--waiting read", "--width 40",
     "--wide", "--hist", "--errors", "--csv", "--json", "--stacks", "--stacks=time",
-    "--format strace", "--format folded", "--format flame", "--format pprof", "--format chart",
+    "--format strace", "--format folded", "--format flame", "--format pprof", "--format chart", "--format html",
 ]  # fmt: skip
 
 # Neither of two can be seen beside the other, and none is ignored.
@@ -33,6 +33,8 @@ SAME = {
     # These have it already.
     "--json": {"--stacks", "--stacks=time"},
     "--errors": {"--by comm"},
+    # A page has all weights, and here its rows begin with the same.
+    "--format html": {"--stacks"},
     # So it is with these processes and calls.
     "-z": {"--by comm", "--by unit", "--by container", "--by pid", "--top 1", "-t read,futex"},
     "-Z": {"--sort -syscall", "--top 1", "-t read,futex"},
@@ -43,7 +45,7 @@ SAME = {
     "--width 40": {"--sort +calls", "--top 1", "--min-calls 50", "-Z", "-z", "-t read,futex",
                    "-n nginx", "--sort -syscall", "--stacks", "--stacks=time", "--csv", "--json",
                    "--errors", "--format strace", "--format folded", "--format flame",
-                   "--format pprof", "--format chart", "--columns calls,p99", "--by unit",
+                   "--format pprof", "--format chart", "--format html", "--columns calls,p99", "--by unit",
                    "--by container", "--hist", "--by comm", "--by pid", "--by user,syscall",
                    "--waiting read", "--wide"},
 }  # fmt: skip
@@ -124,3 +126,50 @@ def test_a_pair_works_or_is_refused(saved, single, one, other):
         if beside in SAME.get(option, ()) or option in SAME.get(beside, ()):
             continue
         assert result.stdout != single[option].stdout, "%s changes nothing" % beside
+
+
+# --- pictures --------------------------------------------------------------------------------------
+
+
+def flame_of(saved, tmp_path, *options):
+    path = tmp_path / "flame.svg"
+    done = report(saved, "--flame %s" % path, *options)
+    assert done.returncode == 0, done.stderr
+    return path.read_text()
+
+
+def test_a_flame_graph_by_other_keys(saved, tmp_path):
+    by_user = flame_of(saved, tmp_path, "--flame-by user")
+    assert '<g class="box comm"' in by_user and "<title>www-data\nuser\n" in by_user
+    inverted = flame_of(saved, tmp_path, "--flame-by syscall")
+    assert ">Callers of system calls, by number<" in inverted
+    refused = report(saved, "--flame %s" % (tmp_path / "x.svg"), "--flame-by tid")
+    assert refused.returncode == 1 and b"take one with --by tid" in refused.stderr
+
+
+def compare(*words):
+    return subprocess.run([BPFTRUSS, "compare", *map(str, words)], capture_output=True, text=True,
+                          timeout=60, check=False)  # fmt: skip
+
+
+def test_a_differential_flame_graph(saved, tmp_path):
+    """Of as many calls in half the time; shares are the same."""
+    data = json.loads(saved.read_text())
+    data["elapsed_ns"] //= 2
+    double, picture = tmp_path / "double.json", tmp_path / "changes.svg"
+    double.write_text(json.dumps(data))
+    done = compare(saved, double, "--flame", picture)
+    assert done.returncode == 0 and "calls" in done.stdout, done.stderr
+    rates = picture.read_text()
+    assert rates.count('<g class="box d6') == rates.count('<g class="box ') > 10
+    assert ": now 2.00 times as much per second</title>" in rates
+    done = compare(saved, double, "--flame", picture, "--flame-normalize", "--flame-by", "syscall")
+    shares = picture.read_text()
+    assert done.returncode == 0 and shares.count('<g class="box d3') == shares.count('<g class="box ')
+
+
+def test_a_side_without_stacks_is_told(saved, tmp_path):
+    bare, picture = TOP / "tests/golden/saved.json", tmp_path / "changes.svg"
+    done = compare(saved, bare, "--flame", picture)
+    assert done.returncode == 1 and "%s has no call stacks: save a snapshot" % bare in done.stderr
+    assert done.stdout == "" and not picture.exists()

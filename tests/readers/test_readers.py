@@ -130,7 +130,7 @@ def matched(svg):
 
 def test_script_runs():
     svg, boxes = browse("flame_many_calls.svg")
-    assert re.search('<svg [^>]*class="live"', svg)
+    assert re.search('<svg [^>]*class="flame live"', svg)
     assert "matched" not in svg.split("<script>")[0]
     assert boxes[0]["name"] == "all" and float(boxes[0]["width"]) > 1100
 
@@ -226,6 +226,27 @@ def test_keys_lead_through_the_picture():
     assert "outer" not in boxes[0]["class"]
 
 
+def test_back_undoes_a_zoom():
+    svg, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "ArrowDown", "Enter", "Backspace")
+    widest = max((box for box in boxes if box["y"] == "18"), key=lambda box: int(box["w"]))
+    assert "outer" not in widest["class"] and "outer" in boxes[0]["class"]
+    assert re.search(r'<g class="button"[^>]*><rect[^>]*></rect><text[^>]*>Back<', svg)
+    _, boxes = pressed("flame_many_calls.svg", "ArrowDown", "Enter", "ArrowDown", "Enter", "Backspace", "Backspace")
+    assert not any("outer" in box["class"] for box in boxes)
+
+
+def test_changes_are_told_apart_by_everybody():
+    """Colours of a differential flame graph: neighbours, and more from less."""
+    css = (TOP / "src/report/flame.css").read_text()
+    fills = [re.search(r"rect\.d%d \{ fill: (#\w+);" % i, css).group(1) for i in range(8)]
+    for sight in SIGHTS:
+        seen = [oklab(fill, sight) for fill in fills]
+        for one, other in [*zip(range(7), range(1, 8)), (0, 6), (1, 5), (2, 4), (0, 7)]:
+            assert math.dist(seen[one], seen[other]) > 4, (sight, one, other)
+    for i, fill in enumerate(fills):
+        assert contrast(fill, "#ffffff" if i in (0, 6, 7) else "#14171a") > 4.5, fill
+
+
 # How those see a colour who lack one kind of cones: Machado et al. 2009, on linear RGB.
 SIGHTS = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -271,6 +292,68 @@ def test_colours_are_told_apart_by_everybody():
             assert distance > 8, (sight, one, other)
     for name, fill in fills.items():
         assert contrast(fill, "#ffffff" if name == "call" else "#14171a") > 4.5, name
+
+
+def over_time_colours(kind, count):
+    """Those of the style sheet of pictures over time: in the light and in the dark, with the paper."""
+    light, dark = (TOP / "src/report/over_time.css").read_text().split("@media screen", 1)
+    for css in light, dark:
+        found = [re.search(r"\.%s%d \{ \w+: (#\w{6});" % (kind, i), css).group(1) for i in range(count)]
+        yield re.search(r"\.panel \{ fill: (#\w{6});", css).group(1), found
+
+
+def test_colours_of_heat_maps_are_even_steps():
+    """Lightness goes one way for everybody, in steps that are about as large."""
+    for paper, colours in over_time_colours("c", 9):
+        for sight in SIGHTS:
+            seen = [oklab(colour, sight) for colour in colours]
+            light = [colour[0] for colour in seen]
+            assert light in (sorted(light), sorted(light, reverse=True)), sight
+            steps = [math.dist(one, other) for one, other in zip(seen, seen[1:])]
+            assert min(steps) > 5 and max(steps) < 11, (sight, steps)
+            assert math.dist(oklab(paper, sight), seen[0]) > 4, sight
+
+
+def test_lines_are_told_apart_by_everybody():
+    for _, colours in over_time_colours("s", 8):
+        for sight in SIGHTS:
+            for one, other in itertools.combinations(colours, 2):
+                assert math.dist(oklab(one, sight), oklab(other, sight)) > 8, (sight, one, other)
+
+
+PICTURES = ["heatmap_day", "series_calls", "series_p99", "series_hostile", "flame_many_calls", "flame_hostile",
+            "flame_inverted", "flame_difference"]
+
+
+def console(address):
+    """What a browser has to complain of."""
+    browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
+    if not browser:
+        pytest.skip("no chromium here")
+    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+                           "--virtual-time-budget=2000", "--dump-dom", address],
+                          capture_output=True, text=True, timeout=300, check=True)  # fmt: skip
+    return [line for line in done.stderr.splitlines() if "CONSOLE" in line], done.stdout
+
+
+def test_all_pictures_fit_into_one_page():
+    """Each is well-formed by itself; in one page none disturbs another, and the console stays empty."""
+    texts = []
+    for name in PICTURES:
+        ElementTree.parse(SAMPLES / f"{name}.svg")
+        texts.append((SAMPLES / f"{name}.svg").read_text())
+    page = SAMPLES / "pictures.html"
+    page.write_text("<!doctype html><meta charset=utf-8><title>page</title>\n" + "\n".join(texts))
+    complaints, dom = console(page.resolve().as_uri())
+    assert complaints == []
+    # The script of each flame graph has run on its own.
+    assert len(re.findall('<svg [^>]*class="flame live"', dom)) == 4
+    assert len(re.findall('<svg [^>]*class="over-time"', dom)) == 4
+    # All rules of a style sheet are below the class of its picture.
+    for sheet, own in ("over_time.css", ".over-time"), ("flame.css", ".flame"):
+        css = re.sub(r"/\*.*?\*/", "", (TOP / "src/report" / sheet).read_text())
+        for rule in re.findall(r"^([^@{}\n]+) \{", css, re.M):
+            assert all(selector.startswith(own) for selector in rule.split(", ")), rule
 
 
 def test_hostile_in_browser():

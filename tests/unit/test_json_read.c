@@ -137,7 +137,7 @@ static int all_stacks(const struct snapshot *snapshot, FILE *out)
 		for (size_t i = 0; i < ARRAY_SIZE(groupings); i++)
 			err |= report_stacks(snapshot, &groupings[i], &stack_options, out);
 		err |= report_folded(snapshot, stack_options.weight, out);
-		err |= report_flame(snapshot, stack_options.weight, out);
+		err |= report_flame(snapshot, &stack_options, out);
 	}
 	return err;
 }

@@ -114,10 +114,13 @@ TEST(test_extremes)
 
 /* --- flame graphs -------------------------------------------------------------------------------- */
 
+static const struct stack_options by_calls = { .weight = STACK_WEIGHT_CALLS };
+
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
 {
-	char *text = render(report_flame, snapshot, weight);
+	const struct stack_options options = { .weight = weight };
+	char *text = render(report_flame, snapshot, &options);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.svg", name);
@@ -154,7 +157,36 @@ STACKS_TEST(test_golden, scenario_stacks())
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
 	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
-	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
+	assert_full(report_flame, snapshot, &by_calls);
+}
+
+/* CPU time and errors say what they are, in the head and in each tooltip. */
+STACKS_TEST(test_weights, scenario_stacks())
+{
+	const struct row all = snapshot_sum(snapshot);
+	__cleanup(freep) char *cpu = flame_render(snapshot, STACK_WEIGHT_CPU, "flame_cpu");
+	__cleanup(freep) char *errors = flame_render(snapshot, STACK_WEIGHT_ERRORS, "flame_errors");
+	char text[96];
+
+	snprintf(text, sizeof(text), "%" PRIu64 " errors in %" PRIu64 " calls", all.errors,
+		 all.calls);
+	assert_int_equal(count_of(errors, text), 1);
+	assert_int_equal(count_of(cpu, " of CPU time in "), 1 + count_of(cpu, "<g class=\"box "));
+	assert_non_null(strstr(cpu, "by CPU time in them"));
+}
+
+/* A page has style and script once: a part of one is the same picture without. */
+STACKS_TEST(test_part, scenario_stacks())
+{
+	static const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
+	__cleanup(freep) char *text = render(report_flame, snapshot, &by_time);
+	__cleanup(freep) char *part = render(flame_write_part, snapshot, &by_time);
+	const char *style = strstr(text, "<style>"), *script = strstr(text, "<script>");
+	const char *style_end = strstr(text, "</style>\n") + strlen("</style>\n");
+
+	assert_memory_equal(part, text, (size_t)(style - text));
+	assert_memory_equal(part + (style - text), style_end, (size_t)(script - style_end));
+	assert_string_equal(part + (style - text) + (script - style_end), "</svg>\n");
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
@@ -164,8 +196,8 @@ STACKS_TEST(test_hostile, scenario_stacks_hostile())
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
 	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
-	text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
-	other = render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
+	text = render(report_flame, snapshot, &by_calls);
+	other = render(report_flame, empty.snapshot, &by_calls);
 	assert_int_equal(count_of(text, "<script"), 1);
 	assert_int_equal(count_of(text, "]]>"), 1);
 	assert_string_equal(strstr(text, "<script"), strstr(other, "<script"));
@@ -177,7 +209,7 @@ STACKS_TEST(test_self_contained, scenario_stacks())
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
 					       "<?",   "<!--",   "innerHTML" };
-	__cleanup(freep) char *text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, snapshot, &by_calls);
 
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
@@ -227,12 +259,20 @@ TEST(test_sums)
 
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios) * NR_STACK_WEIGHT; i++) {
 		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
+		const struct stack_options options = { .weight = weight };
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 		const struct row all = snapshot_sum(stacked.snapshot);
-		uint64_t sum = weight == STACK_WEIGHT_TIME ? all.wall_ns : all.calls;
+		const uint64_t sums[NR_STACK_WEIGHT] = {
+			[STACK_WEIGHT_CALLS] = all.calls,
+			[STACK_WEIGHT_TIME] = all.wall_ns,
+			[STACK_WEIGHT_CPU] = row_cpu_ns(&all),
+			[STACK_WEIGHT_ERRORS] = all.errors,
+		};
+		uint64_t sum = sums[weight];
 
-		assert_int_equal(flame_make(stacked.snapshot, weight, UINT64_MAX, &flame), 0);
+		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, UINT64_MAX, &flame),
+				 0);
 		boxes_check(&flame);
 		assert_int_equal(flame.boxes[0].weight, sum);
 		assert_int_equal(kind_sum(&flame, BOX_COMM), sum);
@@ -245,8 +285,8 @@ STACKS_TEST(test_narrow, scenario_stacks_many())
 {
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
 
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &all), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, 50, &wide), 0);
 	boxes_check(&wide);
 	assert_true(wide.nr_boxes < all.nr_boxes);
 	assert_int_equal(wide.boxes[0].weight, all.boxes[0].weight);
@@ -302,9 +342,9 @@ STACKS_TEST(test_deep, towers_make(1, 1000))
 static void left_out_check(struct stacked stacked, size_t all, const char *note)
 {
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
-	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, &by_calls);
 
-	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 1180, &flame), 0);
+	assert_int_equal(flame_make(stacked.snapshot, NULL, &by_calls, 1180, &flame), 0);
 	assert_in_range(flame.nr_boxes, 1, FLAME_BOXES);
 	assert_int_equal(flame.nr_boxes + flame.nr_left_out, all);
 	assert_true(strlen(text) < 4 << 20);
@@ -331,7 +371,7 @@ STACKS_TEST(test_modules, scenario_stacks_many())
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	size_t others = 0;
 
-	assert_int_equal(flame_make(snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &flame), 0);
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
 		const struct flame_box *box = &flame.boxes[i];

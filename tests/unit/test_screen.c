@@ -85,6 +85,13 @@ static struct rates *rates_ordinary(bool one_has_ended)
 	return rates;
 }
 
+/* Takes the same interval again, so often. */
+static void top_go_on(struct top *top, int times)
+{
+	while (times--)
+		assert_int_equal(top_update(top, rates_ordinary(false)), 0);
+}
+
 static void top_make(struct top *top, int width, int height)
 {
 	top_init(top, SEC);
@@ -127,7 +134,7 @@ static bool press(struct top *top, const char *keys)
 /* The text, and behind each line the style of its first cell. */
 static char *screen_text(const struct top *top)
 {
-	static const char styles[NR_CELL_STYLE + 1] = " .*_^>!usrlz";
+	static const char styles[NR_CELL_STYLE + 1] = " .*_^>!usrlzh";
 	struct text_stream stream;
 	FILE *out = text_open(&stream);
 	struct screen screen;
@@ -280,8 +287,9 @@ TOP_TEST(test_panes_of_a_call, 100, 36)
 	pressed(top, "gggggg", by, RATE_BY_SYSCALL);
 	assert_int_equal(top_pane_shown(top), PANE_ERRORS);
 	pressed(top, "\t", pane, PANE_DURATIONS);
+	pressed(top, "\t", pane, PANE_HEAT);
 	pressed(top, "\t\t", pane, PANE_ERRORS);
-	pressed(top, "\t\tg\t", pane, PANE_CALLS);
+	pressed(top, "\t\t\tg\t", pane, PANE_CALLS);
 }
 
 TOP_TEST(test_panes, 100, 36)
@@ -291,7 +299,7 @@ TOP_TEST(test_panes, 100, 36)
 	check(top, "top_pane_errors");
 	press(top, "\t");
 	check(top, "top_pane_durations");
-	press(top, "\t");
+	press(top, "\t\t");
 	assert_int_equal(top_pane_lines(top), 0);
 	press(top, "\tE\t");
 	check(top, "top_opened_errors");
@@ -537,4 +545,129 @@ TEST(test_json)
 
 	rates_sort(rates, RATE_CALLS, false);
 	golden_render("top_json", report_rates_json, rates, 3);
+}
+
+/* --- the heat map ------------------------------------------------------------------------------- */
+
+/* What all lines have is what the rows of the interval have; each line has its own. */
+TOP_TEST(test_heat_has_all_calls, 100, 30)
+{
+	uint64_t counts[RATE_LATENCIES], sum = 0, own = 0;
+	struct rate_identity who;
+
+	for (size_t i = 0; i < top->rates->diff->nr_rows; i++)
+		sum += hist_total(&top->rates->diff->rows[i]->hist);
+	assert_true(heat_read(&top->heat, NULL, 0, counts));
+	for (size_t i = 0; i < RATE_LATENCIES; i++)
+		own += counts[i];
+	assert_int_equal(own, sum);
+	assert_false(heat_read(&top->heat, NULL, 1, counts));
+	own = 0;
+	for (size_t i = 0; i < top->rates->nr_lines; i++) {
+		rate_identify(top->rates, &top->rates->lines[i], &who);
+		assert_true(heat_read(&top->heat, &who, 0, counts));
+		for (size_t j = 0; j < RATE_LATENCIES; j++)
+			own += counts[j];
+	}
+	assert_int_equal(own, sum);
+	/* Grouped in another way, the intervals before say nothing of a line. */
+	press(top, "g");
+	rate_identify(top->rates, &top->rates->lines[0], &who);
+	assert_false(heat_read(&top->heat, &who, 0, counts));
+	assert_true(heat_read(&top->heat, NULL, 0, counts));
+}
+
+/* A latency is between its bounds. */
+TEST(test_heat_bounds)
+{
+	static const uint64_t times[] = { 0,    63,         64,         127,       128,
+					  1000, 1ULL << 41, 1ULL << 42, 1ULL << 50 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		struct builder *before = builder_make(), *after = builder_make();
+		__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+		__cleanup(rates_freep) struct rates *rates = NULL;
+		size_t at = 0;
+
+		take_process(after, 1, "x", 1, 1, 0);
+		take_row(after, 1, "read", 3, times[i], 0, 0);
+		earlier = reading(before, 0);
+		later = reading(after, 2 * SEC);
+		assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+		while (!rates->total.latencies[at])
+			at++;
+		assert_int_equal(rates->total.latencies[at], 3);
+		assert_true(rate_latency_ns(at) <= times[i] && times[i] < rate_latency_ns(at + 1));
+	}
+	assert_all(rate_latency_ns(0) == 0, rate_latency_ns(1) == 64,
+		   rate_latency_ns(RATE_LATENCIES) == UINT64_MAX);
+}
+
+TEST(test_heat_levels)
+{
+	assert_all(heat_level(0, 100) == 0, heat_level(1, 1) == HEAT_LEVELS,
+		   heat_level(1, 100) == 1, heat_level(100, 100) == HEAT_LEVELS,
+		   heat_level(10, 100) == 1 + HEAT_LEVELS / 2);
+}
+
+/* It keeps 240 intervals, and fewer where they are large. */
+TOP_TEST(test_heat_is_bounded, 100, 30)
+{
+	top_go_on(top, HEAT_INTERVALS + 10);
+	assert_int_equal(top->heat.count, HEAT_INTERVALS);
+	assert_true(top->heat.bytes <= HEAT_BYTES);
+}
+
+/* How many cells are of the heat map, and whether they have letters for terminals without colours. */
+static size_t heat_cells(const struct top *top)
+{
+	struct screen screen;
+	size_t count = 0;
+
+	assert_int_equal(screen_draw(top, &screen), 0);
+	for (int i = 0; i < screen.width * screen.height; i++) {
+		const struct cell *cell = &screen.cells[i];
+
+		if (cell->style != STYLE_HEAT)
+			continue;
+		assert_all(cell->high <= HEAT_LEVELS, cell->low <= HEAT_LEVELS,
+			   strchr(SPARK_ASCII, cell->c), cell->c != ' ');
+		count++;
+	}
+	screen_done(&screen);
+	return count;
+}
+
+TOP_TEST(test_heat_keys, 100, 30)
+{
+	size_t line, all;
+
+	top_go_on(top, 5);
+	assert_int_equal(heat_cells(top), 0);
+	press(top, "l");
+	line = heat_cells(top);
+	check(top, "top_pane_heat");
+	press(top, "L");
+	all = heat_cells(top);
+	assert_all(line > HEAT_LEVELS, all >= line);
+	/* Once more brings the calls back; opened, it has the whole screen. */
+	press(top, "L");
+	assert_int_equal(heat_cells(top), 0);
+	press(top, "lE");
+	assert_true(heat_cells(top) > HEAT_LEVELS);
+}
+
+/* Where there is no room for a pane, the key says so; no size is too small to be drawn. */
+TOP_TEST(test_heat_sizes, 80, 19)
+{
+	pressed(top, "l", pane, PANE_CALLS);
+	assert_non_null(top->message);
+	top_resize(top, 200, 60);
+	press(top, "l");
+	for (int height = 1; height < 40; height += 3) {
+		for (int width = 1; width < 300; width += 23) {
+			top_resize(top, width, height);
+			heat_cells(top);
+		}
+	}
 }
