@@ -367,6 +367,8 @@ const struct option_def option_defs[] = {
 	  "only for clients with a token or USER:PASSWORD in this file", "metrics" },
 	{ "listen-insecure", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_insecure),
 	  "serve other hosts without TLS, or without asking who they are", "metrics" },
+	{ "listen-profiles", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_profiles),
+	  "serve profiles of call stacks there, too", "metrics" },
 	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
 	  "group series by unit (default), container, pod, cgroup,\ncomm or pid", "metrics",
 	  .arg = "KEY", WORDS(metrics_words) },

@@ -47,6 +47,7 @@ struct daemon_config {
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
 	struct guard_files guard;
 	bool listen_insecure; /* other hosts may connect without TLS, or without saying who they are */
+	bool listen_profiles; /* who may read /metrics there may read profiles, too */
 	enum daemon_arguments arguments;
 	struct collector_options collector;
 	bool follow;

@@ -205,8 +205,16 @@ int daemon_read_guard(const struct daemon_config *config, struct guard **ret, st
 	const char *missing = NULL;
 
 	*ret = NULL;
-	if (!config->listen && unused)
-		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen", unused);
+	if (!config->listen && (unused || config->listen_profiles))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen",
+				unused ?: "listen-profiles");
+	if (config->listen_profiles && !files->secrets && !files->client_ca &&
+	    !config->listen_insecure)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--listen-profiles: anybody who can connect to %s would see the "
+				"processes of all users: give listen-auth or listen-client-ca, or "
+				"say listen-insecure, too",
+				config->listen);
 	if (!config->listen || (!unused && socket_tcp_is_loopback(config->listen)))
 		return 0;
 	if (!files->certificate && !files->key)
