@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes what /metrics says. Invariant: a sample is one line, whatever is in a label. Numbers are written
- * from integers, so that
- * they do not depend on the locale and lose no digit.
+ * from integers, so that they do not depend on the locale and lose no digit.
  */
 #include <strings.h>
 
