@@ -10,7 +10,9 @@
 #include "calls/triggers.h"
 #include "collect/collector.h"
 #include "ipc/guard.h"
+#include "ipc/post.h"
 #include "metrics/metrics.h"
+#include "metrics/otlp.h"
 #include "store/history.h"
 
 #define DEFAULT_SOCKET    "/run/bpftruss/bpftruss.sock"
@@ -28,6 +30,15 @@ struct recorder_config {
 	struct save_triggers save_on;
 	uint64_t save_last_ns; /* before an event */
 	uint64_t save_bytes;   /* of all files */
+};
+
+/* Says what is pushed to a collector; obeyed only at the start. */
+struct otlp_config {
+	struct post_options post; /* without an endpoint, nothing is */
+	uint64_t interval_ns;
+	enum otlp_temporality temporality;
+	uint64_t queue_bytes;              /* of what could not be sent yet */
+	struct otlp_attributes attributes; /* of all resources */
 };
 
 /* The arguments by which the daemon tells calls apart. */
@@ -52,6 +63,7 @@ struct daemon_config {
 	struct collector_options collector;
 	bool follow;
 	struct metrics_options metrics;
+	struct otlp_config otlp;
 
 	/* These at a reload too. */
 	uint64_t interval_ns; /* of the history */

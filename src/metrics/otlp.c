@@ -151,9 +151,24 @@ static void put_number_attribute(struct json_writer *json, const char *key, uint
 	json_put_end(json);
 }
 
+bool otlp_attributes_add(struct otlp_attributes *attributes, const char *text)
+{
+	const size_t length = strcspn(text, "="), at = attributes->count;
+
+	if (!length || length >= OTLP_KEY_BYTES || !text[length] || at == OTLP_MAX_ATTRIBUTES ||
+	    text_plain_length(text, length) != length)
+		return false;
+	memcpy(attributes->all[at].key, text, length);
+	attributes->all[at].key[length] = 0;
+	attributes->all[attributes->count++].value = text + length + 1;
+	return true;
+}
+
 /* Attributes of a resource, each key once: the first value wins. */
 struct resource {
-	struct otlp_attribute all[OTLP_MAX_ATTRIBUTES + 16];
+	struct attribute {
+		const char *key, *value;
+	} all[OTLP_MAX_ATTRIBUTES + 16];
 	size_t count;
 };
 
@@ -164,7 +179,7 @@ static void resource_add(struct resource *resource, const char *key, const char 
 			return;
 	}
 	if (key && value && resource->count < ARRAY_SIZE(resource->all))
-		resource->all[resource->count++] = (struct otlp_attribute){ key, value };
+		resource->all[resource->count++] = (struct attribute){ key, value };
 }
 
 /* Attributes that are not written as they are. */
@@ -208,14 +223,15 @@ static void put_resource(struct json_writer *json, const struct otlp_options *op
 			 const struct metrics *metrics, const struct metrics_owner *owner,
 			 const char *host)
 {
+	const struct otlp_attributes *given = options->attributes;
 	struct resource resource = { .count = 0 };
 
 	if (owner)
 		resource_add_owner(&resource, metrics, owner);
 	else
 		resource_add(&resource, SERVICE_NAME, "bpftruss");
-	for (size_t i = 0; i < options->nr_attributes; i++)
-		resource_add(&resource, options->attributes[i].key, options->attributes[i].value);
+	for (size_t i = 0; given && i < given->count; i++)
+		resource_add(&resource, given->all[i].key, given->all[i].value);
 	if (!owner)
 		resource_add(&resource, "service.version", BPFTRUSS_VERSION);
 	resource_add(&resource, "service.instance.id", options->host_id ?: host);
@@ -226,7 +242,7 @@ static void put_resource(struct json_writer *json, const struct otlp_options *op
 	json_put_object(json, "resource");
 	json_put_list(json, "attributes");
 	for (size_t i = 0; i < resource.count; i++) {
-		const struct otlp_attribute *attribute = &resource.all[i];
+		const struct attribute *attribute = &resource.all[i];
 
 		if (!strcmp(attribute->key, PROCESS_PID))
 			put_number_attribute(json, attribute->key,
@@ -248,9 +264,9 @@ static void put_scope(struct json_writer *json)
 
 /* --- metrics ------------------------------------------------------------------------------------ */
 
-enum {
-	TEMPORALITY_DELTA = 1,
-	TEMPORALITY_CUMULATIVE = 2,
+/* The numbers of AggregationTemporality. */
+static const unsigned int temporalities[NR_OTLP_TEMPORALITY] = {
+	[OTLP_CUMULATIVE] = 2, [OTLP_DELTA] = 1
 };
 
 /* Closes the metric, and the resource, if they are begun. */
@@ -314,8 +330,7 @@ static void metric_begin(struct request *to)
 	json_put_object(json, kinds[family->type]);
 	if (family->type != FAMILY_GAUGE)
 		json_put_number(json, "aggregationTemporality",
-				to->otlp->options.is_delta ? TEMPORALITY_DELTA
-							   : TEMPORALITY_CUMULATIVE);
+				temporalities[to->otlp->options.temporality]);
 	if (family->type == FAMILY_COUNTER)
 		json_put_bool(json, "isMonotonic", true);
 	json_put_list(json, "dataPoints");
@@ -328,7 +343,7 @@ static int64_t point_start_ns(const struct request *to)
 	const struct otlp *otlp = to->otlp;
 	int64_t start_ns = to->owner ? to->owner->start_ns : to->metrics->start_ns;
 
-	if (otlp->options.is_delta && otlp->kept_ns > start_ns)
+	if (otlp->options.temporality == OTLP_DELTA && otlp->kept_ns > start_ns)
 		start_ns = otlp->kept_ns;
 	return start_ns < to->now_ns ? start_ns : to->now_ns;
 }
@@ -391,7 +406,7 @@ static void put_point(const struct series *s, const struct family *family,
 
 	if (!family_is_told(family))
 		return;
-	if (family->type == FAMILY_COUNTER && to->otlp->options.is_delta &&
+	if (family->type == FAMILY_COUNTER && to->otlp->options.temporality == OTLP_DELTA &&
 	    !values_subtract(to, labels, &value, 1))
 		return;
 	point_begin(to, labels_of_point(to, labels));
@@ -424,7 +439,8 @@ static void put_histogram(const struct series *s, const struct family *family,
 	(void)family;
 	memcpy(values, call->buckets, sizeof(call->buckets));
 	values[MAX_VALUES - 1] = call->sum.wall_ns;
-	if (to->otlp->options.is_delta && !values_subtract(to, labels, values, MAX_VALUES))
+	if (to->otlp->options.temporality == OTLP_DELTA &&
+	    !values_subtract(to, labels, values, MAX_VALUES))
 		return;
 	for (size_t i = 0; i <= NR_METRICS_BOUND; i++)
 		count += values[i];

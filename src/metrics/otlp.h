@@ -7,19 +7,33 @@
 
 #include "metrics/metrics.h"
 
-/* An attribute of a resource; borrowed; valid UTF-8. */
-struct otlp_attribute {
-	const char *key, *value;
+#define OTLP_MAX_ATTRIBUTES 32
+#define OTLP_KEY_BYTES      64
+
+/* Attributes of resources; values are borrowed. */
+struct otlp_attributes {
+	struct {
+		char key[OTLP_KEY_BYTES];
+		const char *value;
+	} all[OTLP_MAX_ATTRIBUTES];
+	size_t count;
 };
 
-#define OTLP_MAX_ATTRIBUTES 32
+/* Adds one that is written as KEY=VALUE, which has to live as long. False: it is none, or one too many. */
+bool otlp_attributes_add(struct otlp_attributes *attributes, const char *text);
+
+/* What counters count from. */
+enum otlp_temporality {
+	OTLP_CUMULATIVE, /* their start */
+	OTLP_DELTA,      /* the last push */
+	NR_OTLP_TEMPORALITY,
+};
 
 struct otlp_options {
-	bool is_delta;       /* counters are what came since the last push, not since their start */
-	const char *host_id; /* NULL: not known */
-	/* Of each resource, in front of those that are found out. */
-	struct otlp_attribute attributes[OTLP_MAX_ATTRIBUTES];
-	size_t nr_attributes;
+	enum otlp_temporality temporality;
+	const char *host_id; /* borrowed; NULL: not known */
+	/* Of each resource, in front of those that are found out; borrowed; NULL: none. */
+	const struct otlp_attributes *attributes;
 };
 
 struct otlp;

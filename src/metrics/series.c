@@ -261,6 +261,29 @@ static void tell_tables(const struct series *s)
 	}
 }
 
+static void tell_push_numbers(const struct series *s)
+{
+	const struct otlp_status *otlp = &s->self->otlp;
+	const struct number numbers[] = {
+		{ FAMILY_COUNTER, "bpftruss.otlp_sent", "{request}",
+		  "Requests that the collector took", otlp->sent, false },
+		{ FAMILY_COUNTER, "bpftruss.otlp_failed", "{try}",
+		  "Tries to send a request that are made again", otlp->failed, false },
+		{ FAMILY_COUNTER, "bpftruss.otlp_refused", "{request}",
+		  "Requests that the collector does not want", otlp->refused, false },
+		{ FAMILY_COUNTER, "bpftruss.otlp_rejected", "{point}",
+		  "Points and records of requests that the collector took in part", otlp->rejected,
+		  false },
+		{ FAMILY_COUNTER, "bpftruss.otlp_dropped", "{request}",
+		  "Requests for which there was no room in the queue", otlp->dropped, false },
+		{ FAMILY_GAUGE, "bpftruss.otlp_queue", "By", "Size of what waits to be sent",
+		  otlp->queued_bytes, false },
+	};
+
+	if (otlp->endpoint)
+		tell_numbers(s, numbers, ARRAY_SIZE(numbers));
+}
+
 static void tell_own_numbers(const struct series *s)
 {
 	const struct daemon_status *self = s->self;
@@ -314,5 +337,6 @@ void series_tell_daemon(const struct series *s)
 	tell_losses(s);
 	tell_series_numbers(s);
 	tell_tables(s);
+	tell_push_numbers(s);
 	tell_own_numbers(s);
 }

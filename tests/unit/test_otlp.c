@@ -100,13 +100,16 @@ TEST(test_golden)
 {
 	const struct metrics_options options = { .max_series = 10000, .histograms = set_of("all") };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	__cleanup(otlp_freep) struct otlp *otlp = otlp_make(
-		(struct otlp_options){ .host_id = "0123456789abcdef0123456789abcdef",
-				       .attributes = { { "deployment.environment.name", "test" },
-						       { "os.type", "mine" },
-						       { "service.version", "1" } },
-				       .nr_attributes = 3 });
+	struct otlp_attributes attributes = { .count = 0 };
+	__cleanup(otlp_freep) struct otlp *otlp = otlp_make((struct otlp_options){
+		.host_id = "0123456789abcdef0123456789abcdef", .attributes = &attributes });
 
+	assert_all(otlp_attributes_add(&attributes, "deployment.environment.name=test"),
+		   otlp_attributes_add(&attributes, "os.type=mine"),
+		   otlp_attributes_add(&attributes, "service.version=1"),
+		   !otlp_attributes_add(&attributes, "none"),
+		   !otlp_attributes_add(&attributes, "=x"),
+		   !otlp_attributes_add(&attributes, "a\"b=x"));
 	metrics_take(metrics, scenario_web());
 	golden_render("otlp_web", otlp_write_metrics, otlp, metrics, &self_of_tests, NOW_NS);
 	assert_full(otlp_write_metrics, otlp, metrics, &self_of_tests, NOW_NS);
@@ -188,7 +191,7 @@ TEST(test_delta)
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(otlp_freep) struct otlp *otlp =
-		otlp_make((struct otlp_options){ .is_delta = true });
+		otlp_make((struct otlp_options){ .temporality = OTLP_DELTA });
 	static const struct {
 		uint64_t reads, errors;
 		bool is_kept;
@@ -306,8 +309,10 @@ TEST(test_resources)
 
 TEST(test_logs)
 {
-	__cleanup(otlp_freep) struct otlp *otlp = otlp_make((struct otlp_options){
-		.attributes = { { "service.version", "1" } }, .nr_attributes = 1 });
+	const struct otlp_attributes attributes = { .all = { { "service.version", "1" } },
+						    .count = 1 };
+	__cleanup(otlp_freep) struct otlp *otlp =
+		otlp_make((struct otlp_options){ .attributes = &attributes });
 	const struct otlp_event events[] = {
 		{ NOW_NS, LOG_WARNING, "bpftruss.loss", "not \"exact\"\n\xff", "slot_table_full", 5,
 		  0 },
