@@ -8,7 +8,6 @@
 #include <syslog.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "json/json.h"
 #include "metrics/series.h"
 
@@ -149,19 +148,6 @@ static void put_number_attribute(struct json_writer *json, const char *key, uint
 	put_number(json, "intValue", value);
 	json_put_end(json);
 	json_put_end(json);
-}
-
-bool otlp_attributes_add(struct otlp_attributes *attributes, const char *text)
-{
-	const size_t length = strcspn(text, "="), at = attributes->count;
-
-	if (!length || length >= OTLP_KEY_BYTES || !text[length] || at == OTLP_MAX_ATTRIBUTES ||
-	    text_plain_length(text, length) != length)
-		return false;
-	memcpy(attributes->all[at].key, text, length);
-	attributes->all[at].key[length] = 0;
-	attributes->all[attributes->count++].value = text + length + 1;
-	return true;
 }
 
 /* Attributes of a resource, each key once: the first value wins. */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/text.h"
 #include "metrics/metrics.h"
 
 #define OTLP_MAX_ATTRIBUTES 32
@@ -20,7 +21,18 @@ struct otlp_attributes {
 };
 
 /* Adds one that is written as KEY=VALUE, which has to live as long. False: it is none, or one too many. */
-bool otlp_attributes_add(struct otlp_attributes *attributes, const char *text);
+static inline bool otlp_attributes_add(struct otlp_attributes *attributes, const char *text)
+{
+	const size_t length = strcspn(text, "="), at = attributes->count;
+
+	if (!length || length >= OTLP_KEY_BYTES || !text[length] || at == OTLP_MAX_ATTRIBUTES ||
+	    text_plain_length(text, length) != length)
+		return false;
+	memcpy(attributes->all[at].key, text, length);
+	attributes->all[at].key[length] = 0;
+	attributes->all[attributes->count++].value = text + length + 1;
+	return true;
+}
 
 /* What counters count from. */
 enum otlp_temporality {
