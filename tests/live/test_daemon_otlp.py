@@ -182,6 +182,18 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     assert "no daemon ran" in text and found["gap.start_unix_nano"] > 0
 
 
+def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        daemon = push_to(live, tmp_path / "daemon", "http://127.0.0.1:%d" % silent.getsockname()[1])
+        connection, _ = silent.accept()
+        assert connection.recv(1)
+        live.play("pace", 1)
+        until(lambda: daemon.status("otlp", "queued") > 3, "further requests")
+        assert daemon.snapshot().sum("calls") >= 12
+        daemon.stop()
+        connection.close()
+
+
 def test_without_an_endpoint_there_is_nothing(live, tmp_path):
     daemon = start_daemon(live, tmp_path / "daemon", "-n", "none")
     assert daemon.status("otlp") is None
@@ -207,9 +219,11 @@ def test_without_an_endpoint_there_is_nothing(live, tmp_path):
     (["--otlp-attribute", "x"], "is not one of up to 32 attributes"),
     (["--otlp-queue", "1K"], "is not a size from 64K to 1G"),
 ])  # fmt: skip
-def test_a_mistake_is_one_sentence(files, words, sentence):
-    words = [files["headers"] if word == "HEADERS" else word for word in words]
-    must_refuse(words, sentence)
+def test_a_mistake_is_one_sentence(tmp_path, words, sentence):
+    path = str(tmp_path / "headers")
+    write(path, "X: y\n")
+    os.chmod(path, 0o600)
+    must_refuse([path if word == "HEADERS" else word for word in words], sentence)
 
 
 def must_refuse(words, sentence):
