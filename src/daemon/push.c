@@ -16,6 +16,9 @@
 #define MAX_PAUSE_NS      (60 * NS_PER_SEC)
 #define MAX_RETRY_AFTER_S 3600u
 
+/* How long the end of the daemon waits for what is on its way. */
+#define END_WAIT_MS 2000
+
 #define MACHINE_ID "/etc/machine-id"
 
 /* --- opening ------------------------------------------------------------------------------------ */
@@ -185,12 +188,6 @@ static void push_make(struct push *push, struct service *service)
 	dropped_tell(push);
 }
 
-void push_end(struct push *push, struct service *service)
-{
-	if (push->config)
-		push_make(push, service);
-}
-
 /* --- sending ------------------------------------------------------------------------------------ */
 
 /* Waits longer after each failure; not all daemons come at the same time when a collector is back. */
@@ -261,7 +258,7 @@ static bool request_failed(struct push *push, const struct post_result *result)
 		snprintf(text, sizeof(text), "status %" PRIu32 ": %s", result->status,
 			 result->text);
 	else
-		snprintf(text, sizeof(text), "%s", result->text);
+		snprintf(text, sizeof(text), "%.600s", result->text);
 	pause_begin(push, result->retry_after_s);
 	if (status_is_temporary(result->status)) {
 		push->failed++;
@@ -371,6 +368,18 @@ void push_run(struct push *push, struct service *service)
 	}
 	if (!push->child.pid && push->spool.nr_files && now_ns >= push->again_ns)
 		send_begin(push);
+}
+
+void push_end(struct push *push, struct service *service)
+{
+	struct pollfd end = { .fd = push->child.pidfd, .events = POLLIN };
+
+	if (!push->config)
+		return;
+	/* What is on its way would be sent again otherwise. */
+	if (push->child.pid && poll(&end, 1, END_WAIT_MS) > 0)
+		results_take(push);
+	push_make(push, service);
 }
 
 void push_status(const struct push *push, struct otlp_status *ret)

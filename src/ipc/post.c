@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends files with libcurl. Invariants: only the child uses libcurl; it has the folder, a pipe for its results,
+ * Sends files with libcurl. Invariants: only the child uses libcurl; it has the folder, memory for its results,
  * and no capability; what a server answers is kept up to a limit.
  */
 #include "ipc/post.h"
@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -212,20 +213,18 @@ static void child_enter(const struct post_options *options, int folder, int outp
 int post_start(const struct post_options *options, int folder, const char *const *names, size_t nr,
 	       struct child *ret)
 {
-	struct child child = NO_CHILD;
-	int ends[2], err;
+	/* It is not there for children of others, nor has it a limit that results could reach. */
+	struct child child = { .pidfd = -1, .output = memfd_create("otlp-post", MFD_CLOEXEC) };
 	pid_t pid;
+	int err;
 
-	/* All results fit into a pipe. */
-	if (pipe2(ends, O_CLOEXEC))
+	if (child.output < 0)
 		return -errno;
 	pid = fork();
 	if (!pid)
-		child_enter(options, folder, ends[1], names,
+		child_enter(options, folder, child.output, names,
 			    nr < POST_MAX_FILES ? nr : POST_MAX_FILES);
-	child.output = ends[0];
 	err = pid < 0 ? -errno : child_adopt(&child, pid, CHILD_SECONDS);
-	close(ends[1]);
 	if (err)
 		child_done(&child);
 	else
@@ -238,7 +237,7 @@ int post_finish(struct child *child, struct post_result results[POST_MAX_FILES])
 	const int status = child_reap(child);
 	int count = 0;
 
-	fcntl(child->output, F_SETFL, O_NONBLOCK);
+	lseek(child->output, 0, SEEK_SET);
 	while (count < POST_MAX_FILES && read(child->output, &results[count], sizeof(*results)) ==
 						 (ssize_t)sizeof(*results)) {
 		results[count].text[sizeof(results->text) - 1] = 0;

@@ -35,7 +35,7 @@ int post_check(const struct post_options *options, struct diag *d);
 struct post_result {
 	uint32_t status;        /* HTTP; 0: there was no answer */
 	uint32_t retry_after_s; /* 0: the answer does not say */
-	char text[504];         /* the beginning of the answer, or why there was none */
+	char text[2040];        /* the beginning of the answer, or why there was none */
 };
 
 /*
