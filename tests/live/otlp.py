@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-A collector that takes OTLP/HTTP in JSON, checks each request against the specification, and answers as it is
-told to.
+A collector that takes OTLP/HTTP in JSON, checks each request against the specification, and
+answers as it is told to.
 """
 
 import collections
@@ -142,8 +142,8 @@ class Request:
 
 class Collector(http.server.ThreadingHTTPServer):
     """
-    Answers with what answer(path) returns: a status, further headers, a body. Requests that were answered with
-    200 are in taken, and what is wrong with any is in faults.
+    Answers with what answer(path) returns: a status, further headers, a body. Requests that were
+    answered with 200 are in taken, and what is wrong with any is in faults.
     """
 
     def __init__(self, files=None, secret=None, port=0, prefix="", answer=None):
@@ -193,7 +193,7 @@ class Collector(http.server.ThreadingHTTPServer):
         handler.wfile.write(answer)
 
     def must_follow(self, request):
-        """Cumulative counters do not shrink while they have the same start; deltas do not overlap."""
+        """Cumulative counters of the same start do not shrink; deltas do not overlap."""
         for point in request.points:
             series = point.service, point.name, str(sorted(point.labels.items()))
             before = self.last.get(series)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What the daemon pushes to a collector: values that are those of reports, by TLS and with a token; what an outage, a
-full queue and a restart lose; and mistakes in the configuration. OTELCOL=PATH names a real collector with the
-receiver otlp and the exporter otlphttp, for the last test.
+What the daemon pushes to a collector: values that are those of reports, by TLS and with a token;
+what an outage, a full queue and a restart lose; and mistakes in the configuration. OTELCOL=PATH
+names a real collector with the receiver otlp and the exporter otlphttp, for the last test.
 """
 
 import os
@@ -114,7 +114,7 @@ def test_pushed_values_are_those_of_reports(live, tmp_path, files, start_collect
 
 
 def test_an_outage_loses_nothing(live, tmp_path, start_collector):
-    """Deltas: each that is lost would be missed. There is no collector at first, then a busy one."""
+    """Of deltas each would be missed. There is no collector at first, then a busy one."""
     port = port_free()
     daemon = push_to(live, tmp_path / "daemon", "http://127.0.0.1:%d/in/front" % port, *EVERYTHING,
                      "--otlp-temporality", "delta")  # fmt: skip
@@ -175,7 +175,8 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     until(lambda: daemon.status("otlp", "queued") == 0, "an empty queue")
     assert [path.name for path in queue.iterdir()] == ["note.txt"]
     names = [name for name, _, _ in collector.events()]
-    assert names.count("bpftruss.stop") == 1 and names.index("bpftruss.stop") < names.index("bpftruss.start")
+    assert names.count("bpftruss.stop") == 1
+    assert names.index("bpftruss.stop") < names.index("bpftruss.start")
     assert any("oldest requests are dropped" in text
                for _, text, _ in collector.events("bpftruss.push.dropped"))  # fmt: skip
     ((_, text, found),) = collector.events("bpftruss.gap")
@@ -267,7 +268,7 @@ service:
 
 
 def test_a_real_collector_takes_it(live, tmp_path, start_collector):
-    """It passes on what it has understood, as it writes it itself. OTLP_PUSHES is how often, 3 by default."""
+    """It passes on what it has understood, in its own words; OTLP_PUSHES times, 3 by default."""
     if not os.environ.get("OTELCOL"):
         pytest.skip("no OTELCOL=PATH of an OpenTelemetry collector")
     port = port_free()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-/debug/pprof/syscalls: profiles of call stacks over the socket and over TCP, as go tool pprof, Parca and
-Pyroscope ask for them.
+/debug/pprof/syscalls: profiles of call stacks over the socket and over TCP, as go tool pprof, Parca
+and Pyroscope ask for them.
 """
 
 import contextlib
