@@ -260,7 +260,7 @@ def sysroot(suite):
     """The folder with packages of another architecture; unpacked when it is not there."""
     if suite.arch not in SYSROOT_PACKAGES:
         raise Skip(f"not one of {' '.join(SYSROOT_PACKAGES)}: {suite.arch}")
-    # Of other packages it is another one.
+    # A sysroot of other packages is another one.
     packages = zlib.crc32(SYSROOT_PACKAGES[suite.arch].encode())
     folder = os.path.join(CACHE, f"sysroot-{suite.arch}-{suite.name}-{packages:08x}")
     if os.path.exists(folder):

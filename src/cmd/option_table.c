@@ -385,7 +385,7 @@ const struct option_def option_defs[] = {
 	  "calls with latencies: 16 series for each of a group\n(default fsync,fdatasync)",
 	  "metrics" },
 
-	/* What is pushed. */
+	/* Pushing to a collector. */
 	{ "otlp-endpoint", 0, OPTION_TEXT, VERB_DAEMON, TO(daemon.otlp.post.endpoint),
 	  "push metrics and events to an OpenTelemetry collector", "otlp", .arg = "URL" },
 	{ "otlp-headers", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.otlp.post.headers),

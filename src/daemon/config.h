@@ -37,7 +37,7 @@ struct otlp_config {
 	struct post_options post; /* without an endpoint, nothing is */
 	uint64_t interval_ns;
 	enum otlp_temporality temporality;
-	uint64_t queue_bytes;              /* of what could not be sent yet */
+	uint64_t queue_bytes;              /* for requests that wait to be sent */
 	struct otlp_attributes attributes; /* of all resources */
 };
 
@@ -58,7 +58,7 @@ struct daemon_config {
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
 	struct guard_files guard;
 	bool listen_insecure; /* other hosts may connect without TLS, or without saying who they are */
-	bool listen_profiles; /* who may read /metrics there may read profiles, too */
+	bool listen_profiles; /* clients that may read /metrics there may read profiles, too */
 	enum daemon_arguments arguments;
 	struct collector_options collector;
 	bool follow;

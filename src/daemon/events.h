@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happens to the daemon: a line of its log and, if it pushes, an event that is kept until it is pushed. So
- * many are kept at a time; the count of further ones is an event of its own.
+ * Logs what happens to the daemon and, if it pushes, keeps it as an event until it is pushed. So many events are
+ * kept at a time; the number of further ones is an event of its own.
  */
 #pragma once
 

@@ -112,7 +112,7 @@ static int request_put(struct push *push, bool is_logs, char *text, size_t size,
 	return err;
 }
 
-/* Those that found no room are one more. */
+/* Adds an event that counts those for which there was no room. */
 static void events_add_dropped(struct events *events)
 {
 	char *text = NULL;
@@ -172,7 +172,7 @@ static int make_logs(struct push *push, const struct daemon_status *status, stru
 	return err;
 }
 
-/* Makes requests of what there is now. On failure, what happened waits for the next. */
+/* Makes requests of the metrics and events that there are. On failure, events wait for the next. */
 static void push_make(struct push *push, struct service *service)
 {
 	struct daemon_status status;
@@ -376,7 +376,7 @@ void push_end(struct push *push, struct service *service)
 
 	if (!push->config)
 		return;
-	/* What is on its way would be sent again otherwise. */
+	/* A request that is on its way would be sent again otherwise. */
 	if (push->child.pid && poll(&end, 1, END_WAIT_MS) > 0)
 		results_take(push);
 	push_make(push, service);

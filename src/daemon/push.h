@@ -24,8 +24,9 @@ struct push {
 	uint64_t told_dropped; /* requests, of which an event has told */
 	bool is_dropping;
 	char trouble[640]; /* why the last try failed; "": it did not */
-	char remark[640];  /* what the collector said last of requests that it took or refused */
-	char host_id[40];  /* "": not known */
+	char remark
+		[640]; /* the collector's last words on requests that it took in part or refused */
+	char host_id[40]; /* "": not known */
 	uint64_t sent, failed, refused, rejected;
 	int64_t sent_ns;
 };
@@ -37,7 +38,7 @@ void push_init(struct push *push);
 int push_open(struct push *push, const struct daemon_config *config, struct diag *d);
 void push_done(struct push *push);
 
-/* Who notes events; NULL: nobody, as nothing is pushed. */
+/* Returns where events are noted; NULL: nowhere, as nothing is pushed. */
 struct events *push_events(struct push *push);
 
 /* Readable when push_run() has something to do; -1: nothing. */
@@ -52,5 +53,5 @@ void push_run(struct push *push, struct service *service);
 /* Makes the last request, which the next daemon sends. */
 void push_end(struct push *push, struct service *service);
 
-/* What status and metrics say of it. */
+/* Fills in what status and metrics say of pushing. */
 void push_status(const struct push *push, struct otlp_status *ret);

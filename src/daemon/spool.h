@@ -25,7 +25,7 @@ struct spool {
 	uint64_t dropped; /* files for which there was no room, since the start */
 };
 
-/* All zero is not closed: begins with no folder. */
+/* Begins without a folder. */
 void spool_init(struct spool *spool);
 void spool_done(struct spool *spool);
 

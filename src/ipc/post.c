@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "ipc/socket.h"
 
-/* Of one request, and after which no further one begins; with the rest of the last it is killed. */
+/* Limits for a request, for the time in which the child begins another one, and for the whole child. */
 #define CONNECT_SECONDS 10L
 #define REQUEST_SECONDS 20L
 #define BEGIN_NS        (20 * NS_PER_SEC)
@@ -130,7 +130,7 @@ static int check_headers(const char *path, struct diag *d)
 
 /* --- what the configuration says ---------------------------------------------------------------- */
 
-/* What follows the scheme; NULL: it is another one. */
+/* Returns what follows the scheme; NULL: it is neither http nor https. */
 static const char *endpoint_host(const char *endpoint)
 {
 	if (!strncmp(endpoint, "http://", 7))
@@ -213,7 +213,7 @@ static void child_enter(const struct post_options *options, int folder, int outp
 int post_start(const struct post_options *options, int folder, const char *const *names, size_t nr,
 	       struct child *ret)
 {
-	/* It is not there for children of others, nor has it a limit that results could reach. */
+	/* A pipe could be too small for all results. */
 	struct child child = { .pidfd = -1, .output = memfd_create("otlp-post", MFD_CLOEXEC) };
 	pid_t pid;
 	int err;
@@ -367,7 +367,7 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	ret->retry_after_s = wait_s > 0 ? (uint32_t)min_u64((uint64_t)wait_s, UINT32_MAX) : 0;
 }
 
-/* Nobody may be there any more. */
+/* The daemon may be gone. */
 static void result_tell(const struct post_result *result)
 {
 	if (write(STDOUT_FILENO, result, sizeof(*result)) != (ssize_t)sizeof(*result))

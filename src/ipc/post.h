@@ -18,7 +18,7 @@
 /* A child sends so many files at most. */
 #define POST_MAX_FILES 16
 
-/* What a name ends in says where a file goes: below the endpoint, to v1/metrics or v1/logs. */
+/* The end of a file's name says where it goes: to v1/metrics or v1/logs below the endpoint. */
 #define POST_METRICS_SUFFIX ".metrics.json"
 #define POST_LOGS_SUFFIX    ".logs.json"
 
@@ -31,7 +31,7 @@ struct post_options {
 /* Whether they make sense, and the files can be read. 0 or -errno with d filled. */
 int post_check(const struct post_options *options, struct diag *d);
 
-/* What became of a file. */
+/* Tells what became of a file. */
 struct post_result {
 	uint32_t status;        /* HTTP; 0: there was no answer */
 	uint32_t retry_after_s; /* 0: the answer does not say */
@@ -46,8 +46,8 @@ int post_start(const struct post_options *options, int folder, const char *const
 	       struct child *ret);
 
 /*
- * Takes the results, for whose end it waits if it has to; the child is done then. Returns how many files there
- * are results of, the first of those that were named, or a negative errno.
+ * Takes the results, and waits for the end of the child if it has to; the child is done then. Returns the number
+ * of results, which are those of the first files that were named, or a negative errno.
  */
 int post_finish(struct child *child, struct post_result results[POST_MAX_FILES]);
 

@@ -14,7 +14,7 @@
 /* Buckets, and the sum. */
 #define MAX_VALUES (NR_METRICS_BOUND + 2)
 
-/* What a counter was when it was told; begins with its name, by which they are sorted. */
+/* Remembers a counter as it was when it was written; begins with its name, by which these are sorted. */
 struct told {
 	char *name; /* owned */
 	uint64_t values[MAX_VALUES];

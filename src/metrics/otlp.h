@@ -34,7 +34,7 @@ static inline bool otlp_attributes_add(struct otlp_attributes *attributes, const
 	return true;
 }
 
-/* What counters count from. */
+/* Says since when counters count. */
 enum otlp_temporality {
 	OTLP_CUMULATIVE, /* their start */
 	OTLP_DELTA,      /* the last push */
@@ -44,7 +44,7 @@ enum otlp_temporality {
 struct otlp_options {
 	enum otlp_temporality temporality;
 	const char *host_id; /* borrowed; NULL: not known */
-	/* Of each resource, in front of those that are found out; borrowed; NULL: none. */
+	/* Attributes of each resource, in front of those that are found out; borrowed; NULL: none. */
 	const struct otlp_attributes *attributes;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What there is to tell of the metrics, once for all syntaxes: families, their samples and labels. A syntax
- * says how each is written.
+ * Lists what the metrics have, once for all syntaxes: families, their samples and labels. A syntax says how
+ * each is written.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ static inline bool family_is_time(const struct family *family)
 	return !strcmp(family->unit, "s");
 }
 
-/* What owners did; what else is known of them; and what the daemon says of itself. */
+/* Tell what owners did, what else is known of them, and what the daemon says of itself. */
 void series_tell_owners(const struct series *s);
 void series_tell_infos(const struct series *s);
 void series_tell_daemon(const struct series *s);

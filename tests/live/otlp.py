@@ -54,7 +54,7 @@ def point_of(service, name, kind, temporality, point):
     times = ["timeUnixNano"] + (["startTimeUnixNano"] if kind != "gauge" else [])
     values = (["sum", "bucketCounts", "explicitBounds"] if kind == "histogram" else
               [key for key in ("asInt", "asDouble") if key in point])  # fmt: skip
-    # What is empty or 0 may be left out, as other writers do.
+    # Other writers leave out whatever is empty or 0.
     must_have(point, [*times, *values], ["attributes", "count"])
     start_ns = number(point["startTimeUnixNano"]) if kind != "gauge" else None
     time_ns = number(point["timeUnixNano"])

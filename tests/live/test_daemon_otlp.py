@@ -167,7 +167,7 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     left = {path.name: path.stat() for path in queue.iterdir()}
     assert sum(status.st_size for status in left.values()) <= 65536
     assert all(status.st_mode & 0o777 == 0o600 for status in left.values())
-    # What is no request of ours stays as it is.
+    # Files that are no requests stay as they are.
     write(str(queue / "note.txt"), "x")
     collector.answer = lambda path: (200, {}, b"{}")
     daemon = push_to(live, place, collector.endpoint, *options)

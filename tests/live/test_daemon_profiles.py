@@ -157,7 +157,7 @@ def test_profiles_at_a_time_are_limited(daemon):
         until(lambda: sentence_of(daemon, "?seconds=300")[0] == 503, "a refusal")
         status, headers, _ = daemon.request(PATH + "?seconds=300")
         assert status == 503 and headers["Retry-After"] == "1"
-        # What need not wait is answered.
+        # A profile that need not wait is answered.
         assert ask(daemon, "?name=other").samples == []
     # Those who have left make room.
     until(lambda: daemon.request(PATH + "?seconds=1")[0] == 200, "room for one more")

@@ -89,7 +89,7 @@ OPTIONS_TEST(test_put_off_longer_than_a_life, .lifetime_s = 1, .patience_s = 1)
 	assert_string_equal(raw_body(fixture), "GET /wait|for=it");
 }
 
-/* Who leaves makes room for the next. */
+/* A client that leaves makes room for the next. */
 OPTIONS_TEST(test_put_off_too_many, .max_waiting = 2)
 {
 	int fds[2];

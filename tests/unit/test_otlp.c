@@ -185,7 +185,7 @@ static struct snapshot *interval_of(uint64_t reads, uint64_t errors)
 	return snapshot_take(builder);
 }
 
-/* What was not kept comes again; what did not change does not come. */
+/* Deltas that were not kept come again; counters that did not change do not come. */
 TEST(test_delta)
 {
 	const struct metrics_options options = { 0 };
