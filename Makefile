@@ -54,6 +54,8 @@ PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
 endif
 PKG_CONFIG ?= pkg-config
 PKGS := gnutls libbpf inih jansson libcap libdw libelf libmicrohttpd libseccomp ncursesw sqlite3 zlib
+# Whoever needs it loads it.
+LOADED_PKGS := libcurl
 
 MACHINE := $(or $(firstword $(subst -, ,$(CROSS))),$(shell uname -m))
 ARCH := $(patsubst x86_64,x86,$(MACHINE:aarch64=arm64))
@@ -66,7 +68,7 @@ ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
-	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell $(PKG_CONFIG) --cflags $(PKGS))
+	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LOADED_PKGS))
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
@@ -158,7 +160,7 @@ $(O)/bpftruss: $(OBJ)
 STATIC := $(O)/bpftruss-static
 STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o)
 STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.o cmd/config_file.o \
-	cmd/history.o daemon/% ipc/guard.o ipc/server.o metrics/% store/%),$(OBJ)) \
+	cmd/history.o daemon/% ipc/guard.o ipc/post.o ipc/server.o metrics/% store/%),$(OBJ)) \
 	$(addprefix $(O)/src/daemon/,baselines.o log.o) $(STATIC_OWN)
 STATIC_PKGS := $(filter-out gnutls inih libmicrohttpd sqlite3,$(PKGS))
 # The libelf.a of elfutils 0.196 has a crc32() of its own, which collides with zlib's unless that is there first.
@@ -184,7 +186,7 @@ static-if-possible: all
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
 	$(addprefix $(O)/src/collect/,cgroups.o descriptor_links.o idle.o odd_values.o sockets.o user_names.o) \
-	$(addprefix $(O)/src/daemon/,baselines.o budget.o question.o recent.o log.o) \
+	$(addprefix $(O)/src/daemon/,baselines.o budget.o events.o question.o recent.o log.o spool.o) \
 	$(addprefix $(O)/src/cmd/,config_file.o option_advice.o option_help.o option_reader.o option_table.o options.o reporting.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
@@ -533,7 +535,7 @@ MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page
 INSTALLED := $(BINDIR)/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
 	$(ZSHDIR)/_bpftruss $(FISHDIR)/bpftruss.fish \
 	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
-	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE listen.conf stacks.conf)
+	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE listen.conf otlp.conf stacks.conf)
 # Folders that a system has even if nothing is in them.
 KEPT := /etc /opt /usr $(foreach top,/usr /usr/local,$(addprefix $(top)/,bin etc lib local share share/man))
 
@@ -551,6 +553,7 @@ install: all ## install below DESTDIR and PREFIX
 	install -D -m 644 systemd/bpftruss.sysusers "$(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf"
 	install -D -m 644 systemd/bpftruss.tmpfiles "$(DESTDIR)$(TMPFILESDIR)/bpftruss.conf"
 	install -D -m 644 systemd/listen.conf "$(DESTDIR)$(DOCDIR)/listen.conf"
+	install -D -m 644 systemd/otlp.conf "$(DESTDIR)$(DOCDIR)/otlp.conf"
 	install -D -m 644 systemd/stacks.conf "$(DESTDIR)$(DOCDIR)/stacks.conf"
 	install -D -m 644 LICENSE "$(DESTDIR)$(DOCDIR)/LICENSE"
 	test -e "$(DESTDIR)$(CONFIG)" || \

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import tempfile
+import zlib
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -247,7 +248,7 @@ def kernel_image(suites, kernel):
 # bpftruss links and live tests run these; 32-bit Arm only gives the numbers of its calls.
 SYSROOT_PACKAGES = {
     "arm64": "libbpf-dev libelf-dev libdw-dev libcap-dev libinih-dev libjansson-dev libmicrohttpd-dev "
-    "libgnutls28-dev "
+    "libgnutls28-dev libcurl4-gnutls-dev "
     "libseccomp-dev libncurses-dev libsqlite3-dev libiberty-dev zlib1g-dev libc6-dev libgcc-12-dev "
     "linux-libc-dev bpftool elfutils binutils busybox python3-minimal libpython3-stdlib "
     "python3-pytest",
@@ -259,7 +260,9 @@ def sysroot(suite):
     """The folder with packages of another architecture; unpacked when it is not there."""
     if suite.arch not in SYSROOT_PACKAGES:
         raise Skip(f"not one of {' '.join(SYSROOT_PACKAGES)}: {suite.arch}")
-    folder = os.path.join(CACHE, f"sysroot-{suite.arch}-{suite.name}")
+    # A sysroot of other packages is another one.
+    packages = zlib.crc32(SYSROOT_PACKAGES[suite.arch].encode())
+    folder = os.path.join(CACHE, f"sysroot-{suite.arch}-{suite.name}-{packages:08x}")
     if os.path.exists(folder):
         return folder
     os.makedirs(CACHE, exist_ok=True)

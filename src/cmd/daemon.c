@@ -87,7 +87,7 @@ static int config_complete(struct options *o, struct diag *d)
 	if (config->recorder.is_on)
 		recorder_complete(o);
 	config->follow = o->follow;
-	err = daemon_read_guard(config, &guard, d);
+	err = daemon_read_guard(config, &guard, d) ?: post_check(&config->otlp.post, d);
 	if (err)
 		return err;
 	if (o->follow && !o->targets.nr_pids)
@@ -114,6 +114,7 @@ static int configure(const struct options *flags, struct options **ret, struct d
 		.recorder = { .bytes = 64 << 20,
 			      .save_last_ns = 10 * NS_PER_SEC,
 			      .save_bytes = 256 << 20 },
+		.otlp = { .interval_ns = 60 * NS_PER_SEC, .queue_bytes = 32 << 20 },
 		.budget_percent = BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	o->check_config = flags->check_config;
@@ -144,8 +145,8 @@ static int reload(void *closure, const struct daemon_config **ret, struct diag *
 	if (next->fixed != configuration->first->fixed)
 		log_line(LOG_WARNING,
 			 "reload: socket, state-dir, group, verbose, record, record-size, "
-			 "record-calls and what is in [targets], [tables] and [metrics] change "
-			 "only when the daemon is restarted");
+			 "record-calls and what is in [targets], [tables], [metrics] and [otlp] "
+			 "change only when the daemon is restarted");
 	options_freep(&configuration->latest);
 	configuration->latest = next;
 	*ret = &next->daemon;

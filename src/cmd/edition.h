@@ -16,6 +16,8 @@ struct edition {
 	 */
 	const char *remark;
 	const char *const *missing;
+	/* main() of the child that sends what a daemon pushes; NULL: there is no daemon. */
+	void (*post)(int argc, char **argv);
 };
 
 extern const struct edition edition;

@@ -7,6 +7,7 @@
 #include "cmd/edition.h"
 #include "cmd/session.h"
 #include "daemon/log.h"
+#include "ipc/post.h"
 #include "model/label.h"
 
 /* The completion of a shell asks for this. */
@@ -282,6 +283,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
+	if (argc > 1 && edition.post && !strcmp(argv[1], POST_ARGUMENT))
+		edition.post(argc, argv);
 	occupy_standard_descriptors();
 	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
 		print_completion(argv[2]);

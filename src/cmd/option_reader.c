@@ -353,6 +353,13 @@ static int set_last(const struct setting *s)
 	return read_span(s, s->arg, &record->last_ns);
 }
 
+static int add_attribute(const struct setting *s)
+{
+	return otlp_attributes_add(s->member, s->arg)
+		       ? 0
+		       : refuse(s, "is not one of up to 32 attributes, such as service.version=1");
+}
+
 static int set_trigger(const struct setting *s)
 {
 	struct save_triggers *triggers = s->member;
@@ -432,6 +439,7 @@ static const struct kind {
 	[OPTION_FD_SET] = { set_fds, "N,...", NULL },
 	[OPTION_LAST] = { set_last, "TIME|N", NULL },
 	[OPTION_TRIGGER] = { set_trigger, "EVENT", "word" },
+	[OPTION_ATTRIBUTE] = { add_attribute, "KEY=VALUE", NULL },
 };
 
 const char *option_argument(const struct option_def *def)

@@ -51,6 +51,10 @@ static const char *const argument_words[] = {
 	[DAEMON_KEEPS_NONE] = "none", [DAEMON_KEEPS_PATHS] = "path", [DAEMON_KEEPS_FILES] = "file"
 };
 
+static const char *const temporality_words[] = {
+	[OTLP_CUMULATIVE] = "cumulative", [OTLP_DELTA] = "delta"
+};
+
 static const char *const trigger_words[] = { "slower:10ms", "failed", "failed:EIO", "signal" };
 
 const char *const call_format_names[NR_CALL_FORMAT] = {
@@ -387,6 +391,8 @@ const struct option_def option_defs[] = {
 	  "only for clients with a token or USER:PASSWORD in this file", "metrics" },
 	{ "listen-insecure", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_insecure),
 	  "serve other hosts without TLS, or without asking who they are", "metrics" },
+	{ "listen-profiles", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_profiles),
+	  "serve profiles of call stacks there, too", "metrics" },
 	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
 	  "group series by unit (default), container, pod, cgroup,\ncomm or pid", "metrics",
 	  .arg = "KEY", WORDS(metrics_words) },
@@ -398,6 +404,24 @@ const struct option_def option_defs[] = {
 	{ "metrics-histograms", 0, OPTION_CALLS, VERB_DAEMON, TO(daemon.metrics.histograms),
 	  "calls with latencies: 16 series for each of a group\n(default fsync,fdatasync)",
 	  "metrics" },
+
+	/* Pushing to a collector. */
+	{ "otlp-endpoint", 0, OPTION_TEXT, VERB_DAEMON, TO(daemon.otlp.post.endpoint),
+	  "push metrics and events to an OpenTelemetry collector", "otlp", .arg = "URL" },
+	{ "otlp-headers", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.otlp.post.headers),
+	  "with these headers, such as a token, which others may not read", "otlp" },
+	{ "otlp-ca", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.otlp.post.ca),
+	  "the collector has a certificate of this CA", "otlp" },
+	{ "otlp-interval", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.otlp.interval_ns),
+	  "time between two pushes (default 60s)", "otlp", .range = "from a second to an hour",
+	  .low = NS_PER_SEC, .high = 3600 * NS_PER_SEC },
+	{ "otlp-temporality", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.otlp.temporality),
+	  "counters are cumulative (default) or delta", "otlp", WORDS(temporality_words) },
+	{ "otlp-attribute", 0, OPTION_ATTRIBUTE, VERB_DAEMON, TO(daemon.otlp.attributes),
+	  "an attribute of all resources (may be repeated)", "otlp" },
+	{ "otlp-queue", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.otlp.queue_bytes),
+	  "limit on what waits to be pushed (default 32M)", "otlp",
+	  .range = "a size from 64K to 1G", .low = 64 << 10, .high = 1 << 30 },
 
 	/* Which daemon. */
 	{ "json", 0, OPTION_VALUE, VERB_DOCTOR | VERB_STATUS | VERB_BASELINE, TO(report.format),

@@ -256,6 +256,7 @@ enum option_kind {
 	OPTION_FD_SET,     /* uint64_t: a bit for each descriptor */
 	OPTION_LAST,       /* struct record_options: a time, or a number of calls */
 	OPTION_TRIGGER,    /* struct save_triggers */
+	OPTION_ATTRIBUTE,  /* struct otlp_attributes: one of a resource */
 	NR_OPTION_KIND,
 };
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "daemon/log.h"
 
 /* A single busy span may be a fork storm; only this many in a row matter. */
 #define SPANS_PATIENCE 3
@@ -75,17 +74,21 @@ static void budget_step(struct budget *b, int direction, double percent,
 	b->spans_over = b->spans_calm = 0;
 	collector_step_down(collector, b->step);
 	if (direction > 0)
-		log_line(LOG_WARNING,
-			 "counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are "
-			 "not %s from now on, until it costs less",
-			 percent, b->limit_percent, step_gives_up[b->step].what,
-			 step_gives_up[b->step].verb);
+		events_tell(
+			b->events,
+			&(struct otlp_event){ .priority = LOG_WARNING, .name = "bpftruss.budget" },
+			"counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are "
+			"not %s from now on, until it costs less",
+			percent, b->limit_percent, step_gives_up[b->step].what,
+			step_gives_up[b->step].verb);
 	else
-		log_line(LOG_NOTICE,
-			 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
-			 "%s again",
-			 percent, b->limit_percent, step_gives_up[before].what,
-			 step_gives_up[before].verb);
+		events_tell(
+			b->events,
+			&(struct otlp_event){ .priority = LOG_NOTICE, .name = "bpftruss.budget" },
+			"counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
+			"%s again",
+			percent, b->limit_percent, step_gives_up[before].what,
+			step_gives_up[before].verb);
 	/* Stacks or errnos may cost too much again: they are tried again less and less often. */
 	if (b->step == STEP_NORMAL)
 		b->calm_wanted = (unsigned int)min_u64(b->calm_wanted * 2, BUDGET_MAX_CALM_SPANS);

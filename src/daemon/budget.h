@@ -8,6 +8,7 @@
 #pragma once
 
 #include "collect/collector.h"
+#include "daemon/events.h"
 
 struct budget {
 	double limit_percent;   /* of one CPU; 0: none */
@@ -21,7 +22,8 @@ struct budget {
 	unsigned int spans_calm;  /* the same, at half of the limit or below */
 	unsigned int calm_wanted; /* before the next step up */
 	uint64_t at_ns, own_ns, programs_ns;
-	uint64_t answers_ns; /* CPU time for clients since at_ns: whoever serves them adds it */
+	struct events *events; /* told of steps; borrowed; budget_set() leaves none */
+	uint64_t answers_ns;   /* CPU time for clients since at_ns: whoever serves them adds it */
 };
 
 /* So many calm spans at first, twice as many each time, and at most so many: an hour of them. */

@@ -10,7 +10,9 @@
 #include "calls/triggers.h"
 #include "collect/collector.h"
 #include "ipc/guard.h"
+#include "ipc/post.h"
 #include "metrics/metrics.h"
+#include "metrics/otlp.h"
 #include "store/history.h"
 
 #define DEFAULT_SOCKET    "/run/bpftruss/bpftruss.sock"
@@ -30,6 +32,15 @@ struct recorder_config {
 	uint64_t save_bytes;   /* of all files */
 };
 
+/* Says what is pushed to a collector; obeyed only at the start. */
+struct otlp_config {
+	struct post_options post; /* without an endpoint, nothing is */
+	uint64_t interval_ns;
+	enum otlp_temporality temporality;
+	uint64_t queue_bytes;              /* for requests that wait to be sent */
+	struct otlp_attributes attributes; /* of all resources */
+};
+
 /* The arguments by which the daemon tells calls apart. */
 enum daemon_arguments {
 	DAEMON_KEEPS_NONE,
@@ -47,10 +58,12 @@ struct daemon_config {
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
 	struct guard_files guard;
 	bool listen_insecure; /* other hosts may connect without TLS, or without saying who they are */
+	bool listen_profiles; /* clients that may read /metrics there may read profiles, too */
 	enum daemon_arguments arguments;
 	struct collector_options collector;
 	bool follow;
 	struct metrics_options metrics;
+	struct otlp_config otlp;
 
 	/* These at a reload too. */
 	uint64_t interval_ns; /* of the history */

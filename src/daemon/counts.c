@@ -70,14 +70,20 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 static void history_troubled(struct counts *c, const struct diag *d)
 {
 	if (strcmp(c->history_trouble, d->text))
-		log_line(LOG_ERR, "the history misses an interval: %s", d->text);
+		events_tell(c->events,
+			    &(struct otlp_event){ .priority = LOG_ERR,
+						  .name = "bpftruss.gap",
+						  .since_ns = c->kept_ns },
+			    "the history misses an interval: %s", d->text);
 	snprintf(c->history_trouble, sizeof(c->history_trouble), "%s", d->text);
 }
 
 static void history_recovered(struct counts *c)
 {
 	if (c->history_trouble[0])
-		log_line(LOG_NOTICE, "the history can be written again");
+		events_tell(c->events,
+			    &(struct otlp_event){ .priority = LOG_NOTICE, .name = "bpftruss.gap" },
+			    "the history can be written again");
 	c->history_trouble[0] = 0;
 }
 
@@ -92,9 +98,23 @@ static void history_tell_aside(struct counts *c)
 			 aside, aside);
 }
 
+/* Whoever hears of events learns since when nothing was counted. */
+static void history_tell_gap(struct counts *c, int64_t since_ns)
+{
+	const int64_t gap_ns = c->kept_ns - since_ns;
+
+	if (c->events && since_ns && gap_ns > 0)
+		events_tell(c->events,
+			    &(struct otlp_event){ .priority = LOG_NOTICE,
+						  .name = "bpftruss.gap",
+						  .since_ns = since_ns },
+			    "the history has a gap of %" PRIu64 " s, in which no daemon ran",
+			    (uint64_t)(gap_ns / (int64_t)NS_PER_SEC));
+}
+
 static void history_reopen(struct counts *c)
 {
-	struct history_size size;
+	struct history_size size = { 0 };
 	struct diag d;
 
 	if (history_open(c->state_dir, c->keep, &c->history, &d)) {
@@ -103,8 +123,10 @@ static void history_reopen(struct counts *c)
 		return;
 	}
 	/* Asked before the first interval of ours: times of day would not tell, as clocks are set. */
-	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns)
+	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns) {
 		c->history_is_older = !history_size(c->history, &size) && size.first_ns;
+		history_tell_gap(c, size.last_ns);
+	}
 	backoff_done(&c->history_wait);
 	history_tell_aside(c);
 	/* Open it stays: opening is work, and the next interval tries again. */
@@ -143,9 +165,11 @@ static int counts_subtract(struct counts *c)
 	int err = c->earlier ? snapshot_diff(c->earlier, c->last, &difference) : 0;
 
 	if (err == -EINVAL) {
-		log_line(LOG_ERR, "two readings contradict each other: spans that begin before now "
-				  "are not known any more, and /metrics lacks this one; what was "
-				  "counted since the start is right");
+		events_tell(c->events,
+			    &(struct otlp_event){ .priority = LOG_ERR, .name = "bpftruss.gap" },
+			    "two readings contradict each other: spans that begin before now are "
+			    "not known any more, and /metrics lacks this one; what was counted "
+			    "since the start is right");
 		counts_forget(c);
 	} else if (err) {
 		return err;
@@ -230,11 +254,20 @@ static void losses_tell(struct counts *c)
 
 		text_plural(text->what, grown.count[i], what, sizeof(what));
 		if (losing && !c->losing[i])
-			log_line(LOG_WARNING, "%s: the interval that ended %s: %" PRIu64 " %s (%s)",
-				 text->name, loss_is_of_splits(i) ? "has" : "is not exact",
-				 grown.count[i], what, text->why);
+			events_tell(c->events,
+				    &(struct otlp_event){ .priority = LOG_WARNING,
+							  .name = "bpftruss.loss",
+							  .reason = text->name,
+							  .count = grown.count[i] },
+				    "%s: the interval that ended %s: %" PRIu64 " %s (%s)",
+				    text->name, loss_is_of_splits(i) ? "has" : "is not exact",
+				    grown.count[i], what, text->why);
 		else if (!losing && c->losing[i])
-			log_line(LOG_NOTICE, "%s: no more in the interval that ended", text->name);
+			events_tell(c->events,
+				    &(struct otlp_event){ .priority = LOG_NOTICE,
+							  .name = "bpftruss.loss",
+							  .reason = text->name },
+				    "%s: no more in the interval that ended", text->name);
 		c->losing[i] = losing;
 	}
 	c->told = c->last->losses;
@@ -280,8 +313,9 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	/* The last reading of the old one is whole: it has stopped. */
 	collector_stop(c->collector);
 	if (counts_tick(c, &why))
-		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
-			 why.text);
+		events_tell(c->events,
+			    &(struct otlp_event){ .priority = LOG_ERR, .name = "bpftruss.gap" },
+			    "the last interval before counting began anew is lost: %s", why.text);
 	err = collector_start(larger, d) ?: collector_read(larger, &first, d);
 	if (err)
 		return err;

@@ -8,12 +8,14 @@
 
 #include "base/clock.h"
 #include "daemon/config.h"
+#include "daemon/events.h"
 #include "daemon/recent.h"
 
 struct counts {
 	struct errands *errands; /* of all collectors, one after the other */
 	struct collector *collector;
 	struct metrics *metrics;  /* told each difference; borrowed */
+	struct events *events;    /* told what happens; borrowed; NULL: nobody wants to know */
 	struct snapshot *last;    /* the latest reading: a whole one */
 	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
 	enum recent_mark mark;    /* of last */

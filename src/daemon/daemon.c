@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 
 #include "daemon/log.h"
+#include "daemon/push.h"
 #include "daemon/service.h"
 
 /* How often the daemon looks at its own cost, unless the watchdog wants to hear more often. */
@@ -26,6 +27,7 @@ enum source {
 	SOURCE_TICK,
 	SOURCE_PULSE,
 	SOURCE_EVENTS, /* of the collector */
+	SOURCE_PUSH,   /* the child that sends */
 	SOURCE_CLIENTS,
 	NR_SOURCE = SOURCE_CLIENTS + NR_SERVER,
 };
@@ -37,6 +39,7 @@ struct daemon {
 	struct counts counts;
 	struct budget budget;
 	struct call_log calls;
+	struct push push;
 	struct service service;
 	struct ipc_server *servers[NR_SERVER]; /* NULL: none */
 	struct guard *guard;                   /* of the one over TCP; NULL: none */
@@ -60,6 +63,7 @@ static void daemon_done(struct daemon *daemon)
 	guard_free(daemon->guard);
 	service_done(&daemon->service);
 	call_log_done(&daemon->calls);
+	push_done(&daemon->push);
 	counts_done(&daemon->counts);
 	metrics_free(daemon->counts.metrics);
 	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
@@ -105,6 +109,7 @@ static void collector_follow(struct daemon *daemon)
 	budget_set(&daemon->budget, daemon->config->budget_percent,
 		   daemon->first->collector.view != NULL, daemon->first->collector.stacks,
 		   daemon->counts.collector);
+	daemon->budget.events = push_events(&daemon->push);
 }
 
 /* A user can make so many files and paths: not more often than this does it begin anew for that. */
@@ -142,9 +147,11 @@ static int renew_tables(struct daemon *daemon)
 		call_log_change_collector(&daemon->calls, daemon->counts.collector);
 	if (!err) {
 		collector_follow(daemon);
-		log_line(LOG_NOTICE,
-			 "%s: counting was restarted; what was counted before is in the history",
-			 why);
+		events_tell(
+			push_events(&daemon->push),
+			&(struct otlp_event){ .priority = LOG_NOTICE, .name = "bpftruss.restart" },
+			"%s: counting was restarted; what was counted before is in the history",
+			why);
 	}
 	if (!err || replaced)
 		return err;
@@ -205,8 +212,16 @@ int daemon_read_guard(const struct daemon_config *config, struct guard **ret, st
 	const char *missing = NULL;
 
 	*ret = NULL;
-	if (!config->listen && unused)
-		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen", unused);
+	if (!config->listen && (unused || config->listen_profiles))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen",
+				unused ?: "listen-profiles");
+	if (config->listen_profiles && !files->secrets && !files->client_ca &&
+	    !config->listen_insecure)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--listen-profiles: anybody who can connect to %s would see the "
+				"processes of all users: give listen-auth or listen-client-ca, or "
+				"say listen-insecure, too",
+				config->listen);
 	if (!config->listen || (!unused && socket_tcp_is_loopback(config->listen)))
 		return 0;
 	if (!files->certificate && !files->key)
@@ -335,6 +350,7 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 		.counts = &daemon->counts,
 		.budget = &daemon->budget,
 		.calls = &daemon->calls,
+		.push = &daemon->push,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
 	fd = socket_inherited(d);
@@ -415,6 +431,8 @@ static int run_once(struct daemon *daemon, struct diag *d)
 	int err;
 
 	patience_ms = sooner_ms(patience_ms, call_log_patience_ms(&daemon->calls));
+	patience_ms = sooner_ms(patience_ms, push_patience_ms(&daemon->push));
+	daemon->sources[SOURCE_PUSH].fd = push_fd(&daemon->push);
 	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
 		return errno == EINTR ? 0
 				      : diag_set(d, DIAG_FAILED, errno, "cannot wait: %s",
@@ -426,6 +444,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		*d = daemon->d;
 		return daemon->err;
 	}
+	push_run(&daemon->push, &daemon->service);
 	recorded_ns = clock_cpu_ns();
 	err = call_log_look(&daemon->calls, d);
 	if (err)
@@ -443,6 +462,18 @@ static int run_once(struct daemon *daemon, struct diag *d)
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
 		   : 0;
+}
+
+/* The next daemon pushes what is left. */
+static void run_end(struct daemon *daemon)
+{
+	struct events *events = push_events(&daemon->push);
+
+	if (events)
+		events_tell(events,
+			    &(struct otlp_event){ .priority = LOG_NOTICE, .name = "bpftruss.stop" },
+			    "stopped; what was counted up to now is pushed after the next start");
+	push_end(&daemon->push, &daemon->service);
 }
 
 static int run(struct daemon *daemon, struct diag *d)
@@ -463,17 +494,28 @@ static int run(struct daemon *daemon, struct diag *d)
 	err = state_dir ? history_check_unused(state_dir, d) : 0;
 	if (err)
 		return err;
+	err = push_open(&daemon->push, daemon->config, d);
+	if (err)
+		return err;
+	daemon->counts.events = push_events(&daemon->push);
 	err = start_counting(daemon, d);
 	if (err)
 		return err;
 	pulse_arm(daemon);
 	tick_arm(daemon);
-	log_line(LOG_NOTICE, "version " BPFTRUSS_VERSION ", %u threads; clients ask at %s",
-		 collector_live(daemon->counts.collector), daemon->asked_at);
+	events_tell(push_events(&daemon->push),
+		    &(struct otlp_event){ .priority = LOG_NOTICE, .name = "bpftruss.start" },
+		    "version " BPFTRUSS_VERSION ", %u threads; clients ask at %s",
+		    collector_live(daemon->counts.collector), daemon->asked_at);
 	notify_send("READY=1\nSTATUS=counting");
 	while (!err && !daemon->over)
 		err = run_once(daemon, d);
-	return err ?: counts_tick(&daemon->counts, d);
+	if (err)
+		return err;
+	err = counts_tick(&daemon->counts, d);
+	if (!err)
+		run_end(daemon);
+	return err;
 }
 
 int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,
@@ -485,6 +527,7 @@ int daemon_run(const struct daemon_config *config, const struct daemon_reload *r
 		.reload = reload,
 	};
 
+	push_init(&daemon.push);
 	for (int i = 0; i < NR_SOURCE; i++)
 		daemon.sources[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 

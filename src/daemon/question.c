@@ -196,3 +196,8 @@ int question_number(const struct question *q, const char *name, uint64_t *ret)
 {
 	return read_number(q, name, UINT64_MAX, ret);
 }
+
+int question_seconds(const struct question *q, uint64_t high, uint64_t *ret)
+{
+	return read_number(q, "seconds", high, ret);
+}

@@ -47,5 +47,8 @@ int question_span(const struct question *q, struct history_question *ret);
 /* A number; 0 if it is absent. */
 int question_number(const struct question *q, const char *name, uint64_t *ret);
 
+/* seconds, up to so many; 0 if it is absent. */
+int question_seconds(const struct question *q, uint64_t high, uint64_t *ret);
+
 /* since or mark: none is the start of the daemon. */
 int question_since(const struct question *q, struct counts_question *ret);

@@ -3,6 +3,7 @@
 #include "daemon/service.h"
 
 #include "daemon/log.h"
+#include "daemon/push.h"
 
 static uint64_t resident_bytes(void)
 {
@@ -135,6 +136,7 @@ void service_status(const struct service *s, struct daemon_status *ret)
 	status_past(s, ret);
 	call_log_status(s->calls, &ret->recorder);
 	ret->recorder.is_paused = s->budget->step >= STEP_NO_CALLS;
+	push_status(s->push, &ret->otlp);
 	ret->clients = clients->clients;
 	ret->requests = clients->requests;
 	ret->refused = clients->refused;

@@ -3,7 +3,7 @@
  * Answers questions. All who may ask see everything that is counted: root, the daemon's own user
  * and the group of its socket. Only the first two may change baselines, or see single calls: their
  * arguments have what is in files and on the network. Over TCP there is nothing
- * but /metrics.
+ * but /metrics, and profiles if the configuration says so.
  */
 #include "daemon/service.h"
 
@@ -23,6 +23,7 @@ struct asked {
 	struct question question;
 	struct asked_targets targets;
 	enum recent_mark leaves; /* a report does not tell its mark */
+	struct ipc_answer *answer;
 	FILE *body;
 	const char *content_type;
 	struct diag d;
@@ -160,6 +161,15 @@ static int write_report(struct asked *asked, const struct snapshot *snapshot,
 	return written(asked, report_text_json(snapshot, text, asked->body));
 }
 
+static int check_stacks(struct asked *asked)
+{
+	if (asked->service->config->collector.stacks)
+		return 0;
+	return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of its "
+			"configuration");
+}
+
 static int answer_report(struct asked *asked)
 {
 	struct asked_report report __cleanup(asked_report_done) = { .options.format = FORMAT_WIDE };
@@ -169,14 +179,78 @@ static int answer_report(struct asked *asked)
 			  ?: report_check_lines(snapshot, &report.options, MAX_REPORT_LINES,
 						&asked->d);
 
+	if (!err && report.options.show_stacks)
+		err = check_stacks(asked);
 	if (err)
 		return err;
-	if (report.options.show_stacks && !snapshot->stacks)
-		return diag_set(
-			&asked->d, DIAG_FAILED, ENODATA,
-			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
-			"its configuration");
 	return write_report(asked, snapshot, &report.options);
+}
+
+/* --- profiles ---------------------------------------------------------------------------------- */
+
+#define PROFILE_FOLDER      "/debug/pprof/"
+#define PROFILE_MAX_SECONDS 300
+
+/* Takes the reading with which a profile begins; the answer comes when its time is over. */
+static int profile_begin(struct asked *asked, uint64_t seconds)
+{
+	struct counts *counts = asked->service->counts;
+	int err;
+
+	if (!asked->request->may_wait)
+		return diag_set(&asked->d, DIAG_FAILED, EBUSY,
+				"the daemon is making as many profiles as it can: try again in a "
+				"second");
+	err = counts_refresh(counts, MARK_GIVEN, &asked->d);
+	if (err)
+		return err;
+	asked->answer->note = counts->last->end_mono_ns;
+	asked->answer->wait_until_ns = clock_mono_ns() + seconds * NS_PER_SEC;
+	return 0;
+}
+
+/* Asks for what came since the start of the daemon, or since the profile began. */
+static int profile_counts(struct asked *asked, struct counts_answer *ret)
+{
+	struct counts *counts = asked->service->counts;
+	/* The last reading is gone once there is another one. */
+	char *boot_id __cleanup(freep) = strdup(counts->last->boot_id);
+	const struct counts_question question = {
+		.since = asked->request->note ? SINCE_MARK : SINCE_START,
+		.ns = asked->request->note,
+		.boot_id = boot_id,
+		.filter = asked->targets.filter,
+	};
+	int err = boot_id ? counts_ask(counts, &question, ret, &asked->d) : diag_oom(&asked->d);
+
+	if (err != -ENODATA)
+		return err;
+	return diag_set(&asked->d, DIAG_FAILED, EBUSY,
+			"the beginning of the profile was forgotten: ask again, for fewer seconds, "
+			"or raise 'recent' in [daemon] of the configuration");
+}
+
+static int answer_profile(struct asked *asked)
+{
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
+	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	uint64_t seconds;
+	int err = check_stacks(asked)
+			  ?: question_seconds(&asked->question, PROFILE_MAX_SECONDS, &seconds)
+			  ?: question_set(&asked->question, "trace", &calls);
+
+	if (err)
+		return err;
+	if (seconds && !asked->request->note)
+		return profile_begin(asked, seconds);
+	err = profile_counts(asked, &counted);
+	if (err)
+		return err;
+	if (answer_unsplit(&counted) || snapshot_select(counted.snapshot, calls, &snapshot))
+		return diag_oom(&asked->d);
+	asked->content_type = "application/octet-stream";
+	return written(asked, report_pprof(snapshot, asked->body));
 }
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
@@ -319,7 +393,8 @@ static int answer_recorder(struct asked *asked)
 /* --- routes ------------------------------------------------------------------------------------ */
 
 enum route_right {
-	RIGHT_ANYBODY, /* who reached us: also over TCP */
+	RIGHT_ANYBODY,  /* who reached us: also over TCP */
+	RIGHT_PROFILES, /* over TCP, too, if the configuration says so */
 	RIGHT_READ,
 	RIGHT_CHANGE,
 	RIGHT_CALLS, /* to see single calls */
@@ -340,6 +415,8 @@ static const struct route {
 	int (*answer)(struct asked *asked);
 } routes[] = {
 	{ "GET", "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
+	{ "GET", "/debug/pprof/syscalls", true, false, RIGHT_PROFILES, TARGETS " seconds trace",
+	  answer_profile },
 	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT " by", answer_snapshot },
 	{ "GET", "/v1/report", true, false, RIGHT_READ,
 	  SNAPSHOT " by format sort columns top min_calls errors errors_only "
@@ -365,13 +442,17 @@ static bool route_matches(const struct route *route, const char *path)
 	return !strncmp(path, route->path, length) && path[length] && !strchr(path + length, '/');
 }
 
-static bool peer_may(const struct ipc_peer *peer, enum route_right right)
+static bool peer_may(const struct service *service, const struct ipc_peer *peer,
+		     enum route_right right)
 {
 	const bool owns = peer->known && (peer->uid == 0 || peer->uid == geteuid());
 
 	if (right >= RIGHT_CHANGE)
 		return owns;
-	return owns || (peer->known ? peer->in_group : right == RIGHT_ANYBODY);
+	if (owns || peer->known)
+		return owns || peer->in_group;
+	return right == RIGHT_ANYBODY ||
+	       (right == RIGHT_PROFILES && service->config->listen_profiles);
 }
 
 /* Whether a word is one of a list with blanks between. */
@@ -420,6 +501,8 @@ static unsigned int status_of(int err)
 		return 410;
 	case -E2BIG: /* the answer would be */
 		return 413;
+	case -EBUSY:
+		return 503;
 	default:
 		return 500;
 	}
@@ -430,6 +513,7 @@ static void route_answer(const struct route *route, struct service *service,
 {
 	struct asked asked = { .service = service,
 			       .request = request,
+			       .answer = answer,
 			       .content_type = "application/json" };
 	int err = check_parameters(route, &asked);
 
@@ -449,28 +533,47 @@ static void route_answer(const struct route *route, struct service *service,
 		ipc_answer_error(answer, status_of(err), asked.d.text);
 		return;
 	}
+	if (answer->wait_until_ns)
+		return;
 	answer->status = 200;
 	answer->content_type = asked.content_type;
 }
 
-static void answer_forbidden(struct ipc_answer *answer, enum route_right right)
+static void answer_forbidden(struct ipc_answer *answer, const struct service *service,
+			     const struct ipc_peer *peer, enum route_right right)
 {
-	ipc_answer_error(answer, 403,
-			 right == RIGHT_CALLS
-				 ? "permission denied: recorded calls have what programs read, "
-				   "write and send, so only root and the daemon's user may see them"
-				 : "permission denied: be root, or in the socket's group for "
-				   "reading");
+	static const char *const sentences[] = {
+		[RIGHT_PROFILES] = "profiles are not served over TCP: set 'listen-profiles = yes' "
+				   "in [metrics] of the configuration",
+		[RIGHT_READ] = "permission denied: be root, or in the socket's group for reading",
+		[RIGHT_CALLS] = "permission denied: recorded calls have what programs read, write "
+				"and send, so only root and the daemon's user may see them",
+	};
+
+	/* Nor do they learn which paths there are. */
+	if (peer->known ? !peer_may(service, peer, RIGHT_READ) : right != RIGHT_PROFILES)
+		right = RIGHT_READ;
+	ipc_answer_error(answer, 403, sentences[right] ?: sentences[RIGHT_READ]);
+}
+
+/* go tool pprof shows an error only so. */
+static void answer_mark_profile(const struct ipc_request *request, struct ipc_answer *answer)
+{
+	if (strncmp(request->path, PROFILE_FOLDER, strlen(PROFILE_FOLDER)) ||
+	    answer->status == 200 || answer->wait_until_ns)
+		return;
+	answer->content_type = "text/plain; charset=utf-8";
+	answer->header = "X-Go-Pprof";
 }
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
+	const struct service *service = closure;
 	const struct route *route = routes, *end = routes + ARRAY_SIZE(routes);
 	bool is_known = false;
 
-	/* Nor do they learn which paths there are. */
-	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
-		answer_forbidden(answer, RIGHT_ANYBODY);
+	if (!peer_may(service, &request->peer, RIGHT_ANYBODY)) {
+		answer_forbidden(answer, service, &request->peer, RIGHT_ANYBODY);
 		return;
 	}
 	for (; route < end; route++) {
@@ -484,14 +587,14 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		ipc_answer_error(answer, is_known ? 405 : 404,
 				 is_known ? "this path does not support the method"
 					  : "no such path; docs/PROTOCOL.md lists all paths");
-	else if (!peer_may(&request->peer, route->right))
-		answer_forbidden(answer,
-				 peer_may(&request->peer, RIGHT_READ) ? route->right : RIGHT_READ);
+	else if (!peer_may(service, &request->peer, route->right))
+		answer_forbidden(answer, service, &request->peer, route->right);
 	else if (route->is_dear && request->is_crowded)
 		ipc_answer_error(answer, 503,
 				 "the daemon is busy with other answers: try again in a second");
 	else
 		route_answer(route, closure, request, answer);
+	answer_mark_profile(request, answer);
 }
 
 void service_done(struct service *s)

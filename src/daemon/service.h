@@ -15,12 +15,15 @@ struct scrape {
 	uint64_t made_ns; /* monotonic */
 };
 
+struct push;
+
 /* All borrowed but the counters and texts. */
 struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
 	const struct budget *budget;
 	struct call_log *calls;
+	const struct push *push;
 	struct ipc_server *local;               /* of the unix socket */
 	char targets[256];                      /* who is counted, in words */
 	uint64_t scrapes;                       /* of /metrics */

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <strings.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 #define DEFAULT_LIFETIME_S    120
 #define DEFAULT_PENDING_BYTES (32u << 20)
 #define DEFAULT_BUDGET_MS     250
+#define DEFAULT_WAITING       8
 
 /* A head of 8 KiB, what the library notes of each of its lines, and the head of the answer. */
 #define CONNECTION_BYTES  (12u << 10)
@@ -33,6 +35,8 @@
 #define DESCRIPTOR_SHARE  3
 /* An answer may wait for longer as long as nobody else needs its room. */
 #define HURRY_NS          (2 * NS_PER_SEC)
+/* So often it is looked at whether those that wait are still there. */
+#define LOOK_NS           NS_PER_SEC
 
 struct connection {
 	TAILQ_ENTRY(connection) place;
@@ -41,18 +45,24 @@ struct connection {
 	uint64_t end_ns;      /* by the clock of the server */
 	uint64_t answered_ns; /* 0: has no answer to take, or was cut off; by the same clock */
 	size_t answer_bytes;
-	bool has_nul; /* in what is asked: strings would end there */
+	bool has_nul;          /* in what is asked: strings would end there */
+	uint64_t due_ns, note; /* of an answer that was put off; CLOCK_MONOTONIC; 0: it was not */
+	bool is_gone;          /* while it waited */
 };
+
+TAILQ_HEAD(connection_list, connection);
 
 struct ipc_server {
 	struct MHD_Daemon *daemon;
 	struct ipc_server_options options;
 	struct ipc_server_counts counts;
-	TAILQ_HEAD(, connection) connections; /* the one that ends first is the first */
-	uint64_t busy_ns;                     /* in the handler, in this run */
-	uint64_t worked_ns;                   /* the same since it was made */
-	uint64_t forgiven_ns; /* of these, what is held against no client any more */
-	bool has_cut;         /* somebody off for others, in this run */
+	struct connection_list connections; /* the one that ends first is the first */
+	struct connection_list waiting;     /* and none of these, whose answers are put off */
+	uint64_t look_ns;                   /* when these are looked at again */
+	uint64_t busy_ns;                   /* in the handler, in this run */
+	uint64_t worked_ns;                 /* the same since it was made */
+	uint64_t forgiven_ns;               /* of these, what is held against no client any more */
+	bool has_cut;                       /* somebody off for others, in this run */
 };
 
 const char *ipc_parameter(const struct ipc_request *request, const char *name)
@@ -226,6 +236,66 @@ static void connection_notify(void *closure, struct MHD_Connection *handle, void
 	free(connection);
 }
 
+/* --- answers that are put off ------------------------------------------------------------------ */
+
+static void connection_wait(struct ipc_server *server, struct connection *connection,
+			    const struct ipc_answer *answer)
+{
+	if (!server->counts.waiting)
+		server->look_ns = clock_mono_ns() + LOOK_NS;
+	server->counts.waiting++;
+	connection->due_ns = answer->wait_until_ns;
+	connection->note = answer->note;
+	TAILQ_REMOVE(&server->connections, connection, place);
+	TAILQ_INSERT_TAIL(&server->waiting, connection, place);
+	MHD_suspend_connection(connection->handle);
+}
+
+/* Its life begins anew: it has waited for us. */
+static void connection_resume(struct ipc_server *server, struct connection *connection)
+{
+	server->counts.waiting--;
+	connection->end_ns = server_now_ns(server) + server->options.lifetime_s * NS_PER_SEC;
+	TAILQ_REMOVE(&server->waiting, connection, place);
+	TAILQ_INSERT_TAIL(&server->connections, connection, place);
+	MHD_resume_connection(connection->handle);
+}
+
+/* The library does not listen to those that it has suspended. */
+static bool connection_has_left(const struct connection *connection)
+{
+	struct pollfd peer = { .fd = connection->fd, .events = POLLRDHUP };
+
+	return poll(&peer, 1, 0) > 0;
+}
+
+static void connections_resume_due(struct ipc_server *server)
+{
+	struct connection *connection, *next;
+	const uint64_t now_ns = clock_mono_ns();
+	const bool looks = now_ns >= server->look_ns;
+
+	for (connection = TAILQ_FIRST(&server->waiting); connection; connection = next) {
+		next = TAILQ_NEXT(connection, place);
+		connection->is_gone = looks && connection_has_left(connection);
+		if (connection->is_gone || connection->due_ns <= now_ns)
+			connection_resume(server, connection);
+	}
+	if (looks)
+		server->look_ns = now_ns + LOOK_NS;
+}
+
+/* When one is due, or is to be looked at; CLOCK_MONOTONIC. */
+static uint64_t waiting_due_ns(const struct ipc_server *server)
+{
+	const struct connection *connection;
+	uint64_t due_ns = TAILQ_EMPTY(&server->waiting) ? UINT64_MAX : server->look_ns;
+
+	TAILQ_FOREACH (connection, &server->waiting, place)
+		due_ns = connection->due_ns < due_ns ? connection->due_ns : due_ns;
+	return due_ns;
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, const char *name,
@@ -339,6 +409,8 @@ static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answe
 	/* Without memory for a header, the answer lacks it. */
 	if (answer->content_type)
 		MHD_add_response_header(response, "Content-Type", answer->content_type);
+	if (answer->header)
+		MHD_add_response_header(response, answer->header, "1");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "Connection", "close");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -363,6 +435,8 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	uint64_t took_ns;
 
 	request->is_crowded = is_full || server->busy_ns >= options->budget_ms * NS_PER_MS;
+	request->may_wait = server->counts.waiting < options->max_waiting;
+	request->note = asking->note;
 	options->handler(options->closure, request, answer);
 	took_ns = clock_mono_ns() - start_ns;
 	server->busy_ns += took_ns;
@@ -404,8 +478,8 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	unsigned int refused;
 
 	(void)version, (void)upload, (void)upload_size;
-	/* There was no memory for it. */
-	if (!connection)
+	/* There was no memory for it, or nobody waits for the answer any more. */
+	if (!connection || connection->is_gone)
 		return MHD_NO;
 	socket_peer(connection->fd, server->options.group, &request.peer);
 	refused = client_check(server, from, &sentence)
@@ -418,7 +492,7 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		*context = connection;
 		return MHD_YES;
 	}
-	server->counts.requests++;
+	server->counts.requests += !connection->note;
 	if (refused) {
 		const bool is_unknown =
 			refused == MHD_HTTP_FORBIDDEN || refused == MHD_HTTP_UNAUTHORIZED;
@@ -428,6 +502,11 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		ipc_answer_error(&answer, refused, sentence);
 	} else {
 		request_answer(server, connection, &request, &answer);
+	}
+	if (answer.wait_until_ns) {
+		free(answer.body);
+		connection_wait(server, connection, &answer);
+		return MHD_YES;
 	}
 	connection->answered_ns = server_now_ns(server);
 	connection->answer_bytes = answer.size;
@@ -510,7 +589,9 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 	o->lifetime_s = o->lifetime_s ?: DEFAULT_LIFETIME_S;
 	o->max_pending_bytes = o->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
 	o->budget_ms = o->budget_ms ?: DEFAULT_BUDGET_MS;
+	o->max_waiting = o->max_waiting ?: DEFAULT_WAITING;
 	TAILQ_INIT(&server->connections);
+	TAILQ_INIT(&server->waiting);
 	/*
 	 * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit
 	 * for each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix
@@ -518,10 +599,11 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 	 */
 	tls_options(o->guard, tls);
 	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (guard_key(o->guard) ? MHD_USE_TLS : 0), 0,
-		NULL, NULL, request_handle, server, MHD_OPTION_EXTERNAL_LOGGER, library_log, server,
-		MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, o->max_clients,
-		MHD_OPTION_CONNECTION_TIMEOUT, library_patience_s(server),
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+			(guard_key(o->guard) ? MHD_USE_TLS : 0),
+		0, NULL, NULL, request_handle, server, MHD_OPTION_EXTERNAL_LOGGER, library_log,
+		server, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+		o->max_clients, MHD_OPTION_CONNECTION_TIMEOUT, library_patience_s(server),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
@@ -539,8 +621,15 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 
 void ipc_server_free(struct ipc_server *server)
 {
+	struct connection *connection;
+
 	if (!server)
 		return;
+	/* The library cannot stop while any is suspended. */
+	while ((connection = TAILQ_FIRST(&server->waiting))) {
+		connection->is_gone = true;
+		connection_resume(server, connection);
+	}
 	MHD_stop_daemon(server->daemon);
 	free(server);
 }
@@ -556,12 +645,14 @@ int ipc_server_patience_ms(const struct ipc_server *server)
 	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = server_now_ns(server);
 	/* Rounded up: it is time then. */
 	const uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
+	const uint64_t due_ns = waiting_due_ns(server);
+	const int due_ms = due_ns < UINT64_MAX ? clock_until_ms(due_ns) : -1;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	if (MHD_get_timeout(server->daemon, &wait_ms) != MHD_YES)
-		return -1;
+		return due_ms;
 	wait_ms = left_ms < wait_ms ? left_ms : wait_ms;
-	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
+	return sooner_ms(due_ms, wait_ms < INT_MAX ? (int)wait_ms : INT_MAX);
 }
 
 void ipc_server_run(struct ipc_server *server)
@@ -571,6 +662,7 @@ void ipc_server_run(struct ipc_server *server)
 	server->busy_ns = 0;
 	server->has_cut = false;
 	connections_end_old(server);
+	connections_resume_due(server);
 	/* A server that was full looks at its listener again in the run after a client has left. */
 	do {
 		before = server->counts.clients;

@@ -16,6 +16,8 @@ struct ipc_request {
 	const char *accept; /* header, "" when absent */
 	struct ipc_peer peer;
 	bool is_crowded; /* the budget is spent: only what is cheap is to be answered now */
+	bool may_wait;   /* there is room for one more answer that is put off */
+	uint64_t note;   /* the answer's, when it was put off; 0: it was not */
 	struct {
 		const char *name, *value; /* decoded */
 	} parameters[IPC_MAX_PARAMETERS];
@@ -28,8 +30,15 @@ const char *ipc_parameter(const struct ipc_request *request, const char *name);
 struct ipc_answer {
 	unsigned int status;      /* HTTP */
 	const char *content_type; /* a constant */
-	char *body;               /* malloc()ed; the server frees it */
+	const char *header; /* the name of one more header, which is 1; NULL: none; a constant */
+	char *body;         /* malloc()ed; the server frees it */
 	size_t size, capacity;
+	/*
+	 * Set, it puts the answer off: the handler is called with the same request and this note, which is
+	 * not 0, at that time (CLOCK_MONOTONIC), and nothing is sent before.
+	 */
+	uint64_t wait_until_ns;
+	uint64_t note;
 };
 
 /*
@@ -62,7 +71,8 @@ struct ipc_server_options {
 	unsigned int max_clients; /* connected at once; others wait (1200) */
 	/* Patience with a client that neither sends nor takes a byte (10), up to a quarter more. */
 	unsigned int patience_s;
-	unsigned int lifetime_s; /* of a connection (120) */
+	unsigned int lifetime_s; /* of a connection (120); none of it while its answer is put off */
+	unsigned int max_waiting; /* answers that are put off at a time (8) */
 	/*
 	 * The budget for answers: requests are crowded while this much waits to be taken (32 MiB), and
 	 * once the handler has worked for so long in this run (250). Each request that is refused
@@ -105,6 +115,7 @@ struct ipc_server_counts {
 	uint64_t refused;     /* crowded out (503), of a foreign Host (403), not known (401, 403) */
 	uint64_t malformed;   /* answered with 4xx or 505 without the handler */
 	unsigned int clients; /* connected now */
+	unsigned int waiting; /* of these, whose answer is put off */
 	size_t pending_bytes; /* of answers not yet taken */
 };
 

@@ -91,6 +91,30 @@ static void put_recorder(struct json_writer *to, const struct recorder_status *r
 	json_put_end(to);
 }
 
+static void put_otlp(struct json_writer *to, const struct otlp_status *otlp)
+{
+	if (!otlp->endpoint) {
+		json_put_null(to, "otlp");
+		return;
+	}
+	json_put_object(to, "otlp");
+	json_put_text(to, "endpoint", otlp->endpoint);
+	json_put_text(to, "trouble", *otlp->trouble ? otlp->trouble : NULL);
+	json_put_number(to, "sent", otlp->sent);
+	json_put_number(to, "failed", otlp->failed);
+	json_put_number(to, "refused", otlp->refused);
+	json_put_number(to, "rejected", otlp->rejected);
+	json_put_number(to, "dropped", otlp->dropped);
+	json_put_number(to, "queued", otlp->queued);
+	json_put_number(to, "queued_bytes", otlp->queued_bytes);
+	json_put_number(to, "max_bytes", otlp->max_bytes);
+	if (otlp->sent_ns)
+		json_put_time(to, "last", otlp->sent_ns);
+	else
+		json_put_null(to, "last");
+	json_put_end(to);
+}
+
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
 	const struct name_counts *names = &s->names;
@@ -126,6 +150,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_number(&to, "bytes", s->recent_bytes);
 	json_put_end(&to);
 	put_recorder(&to, &s->recorder);
+	put_otlp(&to, &s->otlp);
 	json_put_object(&to, "clients");
 	json_put_number(&to, "connected", s->clients);
 	json_put_number(&to, "requests", s->requests);
@@ -406,6 +431,24 @@ static void print_losses(const json_t *losses, bool of_splits, const char *befor
 	}
 }
 
+static void print_otlp(const json_t *otlp, FILE *out)
+{
+	static const struct remark parts[] = {
+		{ "refused", "{n:refused} refused", 1, NULL },
+		{ "dropped", "{n:dropped} dropped", 1, NULL },
+		{ "rejected", "{n:rejected} point{|s} rejected", 1, NULL },
+		{ "queued", "{n:queued} wait{s|}, {b:queued_bytes} of {b:max_bytes}", 1, NULL },
+	};
+
+	if (!json_is_object(otlp))
+		return;
+	print(otlp, "otlp      {t:endpoint}: {n:sent} request{|s} sent", out);
+	print_remarks(otlp, parts, ARRAY_SIZE(parts), "; ", ", ", out);
+	fputc('\n', out);
+	if (*text_of(otlp, "trouble"))
+		print(otlp, "          cannot push now: {t:trouble}\n", out);
+}
+
 int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
 	struct json_document document __cleanup(json_close);
@@ -432,6 +475,7 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	print(json_object_get(status, "recent"),
 	      "recent    each process back to {w:first}, {b:bytes}\n", out);
 	print_recorder(json_object_get(status, "recorder"), out);
+	print_otlp(json_object_get(status, "otlp"), out);
 	print(json_object_get(status, "clients"),
 	      "clients   {n:connected} connected; {n:requests} request{|s}, {n:refused} refused, "
 	      "{n:malformed} malformed\n",

@@ -29,6 +29,20 @@ struct recorder_status {
 	uint64_t saved, save_failed, save_removed; /* files */
 };
 
+/* The state of what is pushed to a collector; times are CLOCK_REALTIME in ns. */
+struct otlp_status {
+	const char *endpoint; /* NULL: nothing is pushed */
+	const char *trouble;  /* why the last try failed; "": it did not */
+	uint64_t sent;        /* requests that were taken */
+	uint64_t failed;      /* tries that are made again */
+	uint64_t
+		refused; /* requests that will not be made again, as the collector wants none of them */
+	uint64_t rejected; /* points and records of requests that were taken in part */
+	uint64_t dropped;  /* requests for which there was no room in the queue */
+	uint64_t queued, queued_bytes, max_bytes;
+	int64_t sent_ns; /* when the last one was taken; 0: none was */
+};
+
 struct daemon_status {
 	const char *host, *kernel;
 	int64_t start_ns, now_ns;
@@ -70,6 +84,7 @@ struct daemon_status {
 	uint64_t recent_bytes;
 
 	struct recorder_status recorder;
+	struct otlp_status otlp;
 
 	uint64_t clients, requests, refused, malformed;
 	uint64_t scrapes, scrape_ns; /* texts of /metrics so far, what the last one took */

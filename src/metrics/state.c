@@ -516,6 +516,7 @@ static int plan_admit(struct plan *plan)
 			break;
 		owner->boot_ns = candidates[i]->process->boot_ns;
 		owner->seen_ns = plan->interval->end_mono_ns;
+		owner->start_ns = plan->interval->start_ns;
 	}
 	return 0;
 }
@@ -593,6 +594,9 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 	if (!plan.members || !plan.rows || plan_find_members(&plan))
 		return -ENOMEM;
 	plan_retire(&plan);
+	if (!metrics->intervals)
+		metrics->start_ns = metrics->other->start_ns = metrics->unattributed->start_ns =
+			interval->start_ns;
 	if (plan_admit(&plan))
 		return -ENOMEM;
 	plan_find_owners(&plan);

@@ -90,6 +90,7 @@ struct metrics_owner {
 	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */
 	uint64_t boot_ns;               /* by pid: whose */
 	uint64_t seen_ns;               /* CLOCK_MONOTONIC when it was last alive */
+	int64_t start_ns;               /* CLOCK_REALTIME since which it is counted */
 	size_t series;                  /* that it may have at most now */
 	uint64_t oldest_ns;             /* age of its oldest call in flight that does not wait */
 	bool had_oldest;                /* ever */
@@ -106,6 +107,7 @@ struct metrics {
 	uint64_t dropped;                           /* times that there was no room for a series */
 	uint64_t retired_calls;                     /* of owners that are gone */
 	uint64_t intervals;
+	int64_t start_ns;    /* CLOCK_REALTIME since which there is anything */
 	bool has_histograms; /* any call has one */
 	bool has_runq;       /* the kernel knows it; otherwise it is in the time asleep */
 	struct losses losses;

@@ -144,6 +144,14 @@ struct numbered {
 	const void *bytes;
 };
 
+/* Most frames were there before: of so many it is remembered which location they are. */
+#define NR_PLACES 8192
+
+struct place {
+	struct stack_frame frame;
+	uint64_t location; /* 0: of no frame */
+};
+
 struct pprof {
 	const struct snapshot *snapshot;
 	struct protobuf profile, strings;
@@ -152,6 +160,7 @@ struct pprof {
 	uint64_t counts[PROFILE_STRING_TABLE + 1];
 	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
 	uint64_t *locations;                  /* of a sample; owned */
+	struct place *places;                 /* owned */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -161,6 +170,7 @@ static void pprof_done(struct pprof *pprof)
 	for (size_t i = 0; i < ARRAY_SIZE(pprof->trees); i++)
 		tdestroy(pprof->trees[i], free);
 	free(pprof->locations);
+	free(pprof->places);
 }
 
 static int compare_things(const void *a, const void *b)
@@ -264,6 +274,26 @@ static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frame
 	return message_id(pprof, PROFILE_LOCATION, &location);
 }
 
+/* Names of frames are those of a table, in which there is one of each. */
+static bool frames_are_same(const struct stack_frame *a, const struct stack_frame *b)
+{
+	return a->symbol == b->symbol && a->module == b->module && a->offset == b->offset &&
+	       a->inlined == b->inlined && a->kernel == b->kernel;
+}
+
+/* The same of one frame, which was mostly asked for before. */
+static uint64_t frame_location_id(struct pprof *pprof, const struct stack_frame *frame)
+{
+	const uint64_t hash =
+		((uintptr_t)frame->symbol ^ (uintptr_t)frame->module << 1 ^ frame->offset << 4) *
+		0x9e3779b97f4a7c15ULL;
+	struct place *place = &pprof->places[(hash >> 32) % NR_PLACES];
+
+	if (!place->location || !frames_are_same(&place->frame, frame))
+		*place = (struct place){ *frame, location_id(pprof, frame, 1) };
+	return place->location;
+}
+
 /* --- samples --- */
 
 static void sample_label(struct pprof *pprof, struct protobuf *sample, const char *key,
@@ -296,7 +326,9 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 		length = 1;
 		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
 			length++;
-		pprof->locations[depth++] = location_id(pprof, &view->frames[i], length);
+		pprof->locations[depth++] = length == 1
+						    ? frame_location_id(pprof, &view->frames[i])
+						    : location_id(pprof, &view->frames[i], length);
 	}
 	if (pprof->ends[view->end].symbol)
 		pprof->locations[depth++] = location_id(pprof, &pprof->ends[view->end], 1);
@@ -406,7 +438,8 @@ int report_pprof(const struct snapshot *snapshot, FILE *out)
 	for (size_t i = 0; i < list.count; i++)
 		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
 	pprof.locations = calloc(deepest + 1, sizeof(*pprof.locations));
-	if (!pprof.locations)
+	pprof.places = calloc(NR_PLACES, sizeof(*pprof.places));
+	if (!pprof.locations || !pprof.places)
 		return -ENOMEM;
 	for (size_t i = 0; i < list.count && !pprof.profile.err; i++)
 		pprof_add_sample(&pprof, &list.samples[i]);

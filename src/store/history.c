@@ -260,20 +260,24 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 static int count_intervals(struct db *db, struct history_size *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db,
-			   "SELECT level, count(*), min(start_ns) FROM interval WHERE level IN "
-			   "(0, 1, 2) GROUP BY level",
-			   DB_NO_NUMBERS, &row);
+	int err = db_query(
+		db,
+		"SELECT level, count(*), min(start_ns), max(end_ns) FROM interval WHERE level IN "
+		"(0, 1, 2) GROUP BY level",
+		DB_NO_NUMBERS, &row);
 
 	if (err)
 		return err;
 	while ((err = db_next(row)) == 1) {
 		int64_t start_ns = sqlite3_column_int64(row, 2);
+		int64_t end_ns = sqlite3_column_int64(row, 3);
 
 		ret->intervals[sqlite3_column_int64(row, 0)] =
 			(uint64_t)sqlite3_column_int64(row, 1);
 		if (!ret->first_ns || start_ns < ret->first_ns)
 			ret->first_ns = start_ns;
+		if (end_ns > ret->last_ns)
+			ret->last_ns = end_ns;
 	}
 	return err;
 }

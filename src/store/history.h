@@ -83,13 +83,13 @@ int history_ask(struct history *history, const struct history_question *question
 		struct timeline *ret, struct diag *d);
 
 /*
- * Size of the file, its log and the baselines now, and when the first interval that is kept began
- * (0: none). Returns 0 or -errno.
+ * Size of the file, its log and the baselines now, and when the first interval that is kept began and the
+ * last one ended (0: none). Returns 0 or -errno.
  */
 struct history_size {
 	uint64_t bytes;
 	uint64_t intervals[NR_HISTORY_LEVEL];
-	int64_t first_ns;
+	int64_t first_ns, last_ns;
 	uint64_t appended, failed; /* since opening */
 	uint64_t set_aside;        /* damaged files, since and at opening */
 };

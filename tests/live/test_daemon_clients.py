@@ -197,7 +197,7 @@ def test_malformed_requests_leave_nothing_behind(live, daemon):
 
 PATHS = [
     "/metrics", "/v1/snapshot", "/v1/status", "/v1/history", "/v1/baselines", "/v1/baselines/x",
-    "/", "/nothing", "/v2/status", "/v1/snapshot?pid=1", "/v1/baselines/",
+    "/debug/pprof/syscalls", "/", "/nothing", "/v2/status", "/v1/snapshot?pid=1", "/v1/baselines/",
 ]
 
 

@@ -179,6 +179,7 @@ SYSTEM = {
     "share/fish/vendor_completions.d/bpftruss.fish": 0o644,
     "share/doc/bpftruss/LICENSE": 0o644,
     "share/doc/bpftruss/listen.conf": 0o644,
+    "share/doc/bpftruss/otlp.conf": 0o644,
     "share/doc/bpftruss/stacks.conf": 0o644,
     "lib/systemd/system/bpftruss.service": 0o644,
     "lib/systemd/system/bpftruss.socket": 0o644,

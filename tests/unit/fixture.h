@@ -429,14 +429,20 @@ static inline char *version_mask(const char *text)
 	char *masked = strdup(text);
 
 	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
-		const char *at = strstr(text, before[i]);
+		const size_t length = strlen(before[i]);
+		size_t done = 0;
 
-		at = at ? at + strlen(before[i]) : "";
-		if (strncmp(at, BPFTRUSS_VERSION, strlen(BPFTRUSS_VERSION)) != 0)
-			continue;
-		free(masked);
-		assert_true(asprintf(&masked, "%.*sVERSION%s", (int)(at - text), text,
-				     at + strlen(BPFTRUSS_VERSION)) > 0);
+		for (const char *at; (at = strstr(masked + done, before[i]));) {
+			char *old = masked;
+
+			at += length;
+			done = (size_t)(at - masked);
+			if (strncmp(at, BPFTRUSS_VERSION, strlen(BPFTRUSS_VERSION)) != 0)
+				continue;
+			assert_true(asprintf(&masked, "%.*sVERSION%s", (int)done, old,
+					     at + strlen(BPFTRUSS_VERSION)) > 0);
+			free(old);
+		}
 	}
 	return masked;
 }

@@ -30,6 +30,7 @@ struct ipc_fixture {
 	size_t answer_bytes;     /* of an answer to /large */
 	unsigned int still_busy; /* times that /busy answers 503 */
 	int work_ms;             /* that /work takes */
+	int wait_ms;             /* that /wait is put off */
 	char reply[2 << 20];     /* the last one, with its head */
 };
 
@@ -60,6 +61,21 @@ static inline bool is_put_off(struct ipc_fixture *fixture, const struct ipc_requ
 	return true;
 }
 
+/* Puts /wait off once, if there is room. */
+static inline bool is_to_wait(const struct ipc_fixture *fixture, const struct ipc_request *request,
+			      struct ipc_answer *answer)
+{
+	if (strcmp(request->path, "/wait") != 0 || request->note)
+		return false;
+	if (request->may_wait) {
+		answer->wait_until_ns = clock_mono_ns() + (uint64_t)fixture->wait_ms * NS_PER_MS;
+		answer->note = 4711;
+	} else {
+		ipc_answer_error(answer, 503, "too many wait");
+	}
+	return true;
+}
+
 /* Answers METHOD PATH|name=value|... to anything but /large, /busy and /nothing. */
 static inline void fixture_handle(void *closure, const struct ipc_request *request,
 				  struct ipc_answer *answer)
@@ -73,7 +89,7 @@ static inline void fixture_handle(void *closure, const struct ipc_request *reque
 	for (size_t i = 0; i < request->nr_parameters; i++)
 		out += sprintf(out, "|%s=%s", request->parameters[i].name,
 			       request->parameters[i].value);
-	if (is_put_off(fixture, request, answer))
+	if (is_put_off(fixture, request, answer) || is_to_wait(fixture, request, answer))
 		return;
 	answer->status = 200;
 	answer->content_type = "text/plain";

@@ -51,6 +51,76 @@ static void crowd_close(int *fds, size_t nr)
 		close(fds[i]);
 }
 
+/* --- answers that are put off ------------------------------------------------------------------ */
+
+#define WAIT "GET /wait?for=it HTTP/1.1\r\n" CLOSE
+
+static void waiting_wait(struct ipc_fixture *fixture, unsigned int nr)
+{
+	const uint64_t start = clock_mono_ns();
+
+	while (ipc_server_counts(fixture->server)->waiting != nr) {
+		assert_true(clock_mono_ns() - start < HANG_NS);
+		server_step(fixture, -1, 100);
+	}
+}
+
+/* Others are served meanwhile; the handler is asked the same again, with its note. */
+SERVER_TEST(test_put_off)
+{
+	int fd __cleanup(closep) = -1;
+
+	fixture->wait_ms = 300;
+	fd = raw_begin(fixture, WAIT);
+	waiting_wait(fixture, 1);
+	assert_served(fixture);
+	assert_counted(fixture, waiting, 1, requests, 2);
+	assert_int_equal(raw_finish(fixture, fd), 200);
+	assert_string_equal(raw_body(fixture), "GET /wait|for=it");
+	assert_has(fixture, asked, 3, last.note, 4711);
+	assert_counted(fixture, waiting, 0, requests, 2, pending_bytes, 0);
+}
+
+/* Its time does not count towards patience and lifetime, which begin anew. */
+OPTIONS_TEST(test_put_off_longer_than_a_life, .lifetime_s = 1, .patience_s = 1)
+{
+	fixture->wait_ms = 1600;
+	assert_int_equal(raw_ask(fixture, WAIT), 200);
+	assert_string_equal(raw_body(fixture), "GET /wait|for=it");
+}
+
+/* A client that leaves makes room for the next. */
+OPTIONS_TEST(test_put_off_too_many, .max_waiting = 2)
+{
+	int fds[2];
+
+	fixture->wait_ms = 1 << 20;
+	fds[0] = raw_begin(fixture, WAIT);
+	fds[1] = raw_begin(fixture, WAIT);
+	waiting_wait(fixture, 2);
+	assert_int_equal(raw_ask(fixture, WAIT), 503);
+	close(fds[0]);
+	waiting_wait(fixture, 1);
+	fds[0] = raw_begin(fixture, WAIT);
+	waiting_wait(fixture, 2);
+	crowd_close(fds, 2);
+	waiting_wait(fixture, 0);
+	clients_wait(fixture, 0);
+}
+
+/* A server can end while somebody waits. */
+SERVER_TEST(test_end_while_put_off)
+{
+	int fd __cleanup(closep) = -1;
+
+	fixture->wait_ms = 1 << 20;
+	fd = raw_begin(fixture, WAIT);
+	waiting_wait(fixture, 1);
+	ipc_server_free(steal_ptr(&fixture->server));
+}
+
+/* --- crowds ------------------------------------------------------------------------------------- */
+
 SERVER_TEST(test_half_requests)
 {
 	static const char *const halves[] = { "", "G", "GET /", "GET / HTTP/1.1\r\nHos",

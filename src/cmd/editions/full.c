@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The edition that has everything. */
 #include "cmd/edition.h"
+#include "ipc/post.h"
 
 static const struct verb *const verbs[] = {
 	&calls_verb,   &top_verb,      &doctor_verb,  &daemon_verb, &snapshot_verb, &status_verb,
@@ -9,4 +10,4 @@ static const struct verb *const verbs[] = {
 
 static const char *const missing[] = { NULL };
 
-const struct edition edition = { verbs, ARRAY_SIZE(verbs), NULL, missing };
+const struct edition edition = { verbs, ARRAY_SIZE(verbs), NULL, missing, post_main };

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes, lists and removes the files of requests. A file gets its name when it is whole. */
+#include "daemon/spool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "store/history.h"
+
+#define FOLDER   "otlp"
+#define NEW_NAME ".new"
+
+/* More files than that are not listed: nobody can have made them in earnest. */
+#define MAX_FILES 100000
+
+void spool_init(struct spool *spool)
+{
+	*spool = (struct spool){ .folder = -1 };
+}
+
+void spool_done(struct spool *spool)
+{
+	closep(&spool->folder);
+	free(spool->files);
+	spool_init(spool);
+}
+
+void spool_name(const struct spool_file *file, char buf[SPOOL_NAME_BYTES])
+{
+	snprintf(buf, SPOOL_NAME_BYTES, "%020" PRId64 "%s", file->time_ns,
+		 file->is_logs ? POST_LOGS_SUFFIX : POST_METRICS_SUFFIX);
+}
+
+/* Whether a name is one of ours: it is what its time and kind make of it. */
+static bool name_parse(const char *name, struct spool_file *ret)
+{
+	const char *suffix = strchr(name, '.');
+	char ours[SPOOL_NAME_BYTES];
+
+	if (!suffix || suffix == name || strspn(name, "0123456789") != (size_t)(suffix - name))
+		return false;
+	ret->time_ns = (int64_t)strtoll(name, NULL, 10);
+	ret->is_logs = !strcmp(suffix, POST_LOGS_SUFFIX);
+	spool_name(ret, ours);
+	return !strcmp(name, ours);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct spool_file *x = a, *y = b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* 0 or -ENOMEM. */
+static int file_add(struct spool *spool, const struct spool_file *file)
+{
+	if (!array_grow(&spool->files, spool->nr_files, sizeof(*spool->files)))
+		return -ENOMEM;
+	spool->files[spool->nr_files++] = *file;
+	spool->bytes += file->bytes;
+	return 0;
+}
+
+static int files_list(struct spool *spool)
+{
+	const int copy = dup(spool->folder);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	int err = dir ? 0 : -errno;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return err;
+	}
+	rewinddir(dir);
+	while (!err && spool->nr_files < MAX_FILES && (entry = readdir(dir))) {
+		struct spool_file file;
+		struct stat status;
+
+		if (!name_parse(entry->d_name, &file) ||
+		    fstatat(spool->folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(status.st_mode))
+			continue;
+		file.bytes = (uint64_t)status.st_size;
+		err = file_add(spool, &file);
+	}
+	closedir(dir);
+	if (spool->nr_files)
+		qsort(spool->files, spool->nr_files, sizeof(*spool->files), compare_files);
+	return err;
+}
+
+int spool_open(struct spool *spool, const char *state_dir, struct diag *d)
+{
+	int state __cleanup(closep) = -1;
+	int err = history_make_place(state_dir, d);
+
+	if (err)
+		return err;
+	state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (state >= 0)
+		mkdirat(state, FOLDER, 0700);
+	spool->folder = openat(state, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = spool->folder < 0 ? -errno : files_list(spool);
+	if (!err)
+		return 0;
+	spool_done(spool);
+	return diag_set(d, DIAG_FAILED, -err, "cannot use %s/" FOLDER ": %s", state_dir,
+			strerror(-err));
+}
+
+/* --- files -------------------------------------------------------------------------------------- */
+
+static void file_remove(struct spool *spool, size_t index)
+{
+	char name[SPOOL_NAME_BYTES];
+
+	spool_name(&spool->files[index], name);
+	unlinkat(spool->folder, name, 0);
+	spool->bytes -= spool->files[index].bytes;
+	spool->nr_files--;
+	memmove(&spool->files[index], &spool->files[index + 1],
+		(spool->nr_files - index) * sizeof(*spool->files));
+}
+
+void spool_remove(struct spool *spool, int64_t time_ns)
+{
+	for (size_t i = 0; i < spool->nr_files; i++) {
+		if (spool->files[i].time_ns != time_ns)
+			continue;
+		file_remove(spool, i);
+		return;
+	}
+}
+
+static int text_write(int fd, const char *text, size_t size)
+{
+	while (size) {
+		const ssize_t done = write(fd, text, size);
+
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		text += done > 0 ? done : 0;
+		size -= done > 0 ? (size_t)done : 0;
+	}
+	return 0;
+}
+
+static int file_write(const struct spool *spool, const struct spool_file *file, const char *text)
+{
+	int fd __cleanup(closep) =
+		openat(spool->folder, NEW_NAME,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char name[SPOOL_NAME_BYTES];
+	int err = fd < 0 ? -errno : text_write(fd, text, file->bytes);
+
+	spool_name(file, name);
+	if (!err && renameat(spool->folder, NEW_NAME, spool->folder, name))
+		err = -errno;
+	if (err)
+		unlinkat(spool->folder, NEW_NAME, 0);
+	return err;
+}
+
+int spool_put(struct spool *spool, bool is_logs, const char *text, size_t size, uint64_t max_bytes,
+	      struct diag *d)
+{
+	struct spool_file file = { clock_real_ns(), size, is_logs };
+	int err;
+
+	/* The clock may have been set back: what came later stays later. */
+	if (spool->nr_files && file.time_ns <= spool->files[spool->nr_files - 1].time_ns)
+		file.time_ns = spool->files[spool->nr_files - 1].time_ns + 1;
+	while (spool->nr_files && spool->bytes + size > max_bytes) {
+		file_remove(spool, 0);
+		spool->dropped++;
+	}
+	if (size > max_bytes) {
+		spool->dropped++;
+		return 0;
+	}
+	err = file_write(spool, &file, text) ?: file_add(spool, &file);
+	if (!err)
+		return 0;
+	return diag_set(d, DIAG_FAILED, -err,
+			"cannot write into the folder " FOLDER " of the state directory: %s",
+			strerror(-err));
+}
