@@ -84,6 +84,9 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 
 	if (err)
 		return err;
+	err = is_file ? keys_fit_sum(o->report.table.keys, ret->snapshot, d) : 0;
+	if (err)
+		return err;
 	if (is_file && o->report.table.keys & GROUP_PID && is_of_history(ret->snapshot))
 		return diag_set(d, DIAG_USAGE, EINVAL, HISTORY_LACKS_PIDS);
 	all = steal_ptr(&ret->snapshot);

@@ -15,7 +15,7 @@
 #define WITH_TARGET (VERBS_COUNTING | SHAPING | VERB_CALLS)
 #define FACE        (VERB_COUNT | VERB_CALLS)
 #define SINGLE      (VERB_CALLS | VERB_RECORDER)
-#define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR)
+#define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR | VERB_MERGE)
 
 #define FRAME_RANGE \
 	.range = "from 0.1 to 3600 seconds", .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC
@@ -42,10 +42,10 @@ static const char *const metrics_words[] = {
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",  "tid",  "thread", "comm",    "unit", "container",
-					 "pod",  "user", "cgroup", "syscall", "abi",  "cpu",
-					 "arg0", "arg1", "arg2",   "arg3",    "arg4", "arg5",
-					 "path", "dir",  "file" };
+static const char *const key_words[] = { "host",      "pid",  "tid",  "thread", "comm",    "unit",
+					 "container", "pod",  "user", "cgroup", "syscall", "abi",
+					 "cpu",       "arg0", "arg1", "arg2",   "arg3",    "arg4",
+					 "arg5",      "path", "dir",  "file" };
 
 static const char *const argument_words[] = {
 	[DAEMON_KEEPS_NONE] = "none", [DAEMON_KEEPS_PATHS] = "path", [DAEMON_KEEPS_FILES] = "file"
@@ -88,6 +88,10 @@ const struct option_def option_defs[] = {
 	  "save: replace a baseline of that name" },
 	{ "fail-over", 0, OPTION_PERCENT, VERB_COMPARE, TO(fail_over_percent),
 	  "exit with 3 if calls, errors, time or p99 rose by more" },
+
+	{ "sum", 0, OPTION_FLAG, VERB_MERGE, TO(sum),
+	  "add up processes of the same name, user and unit on all hosts" },
+	{ "output", 'o', OPTION_FILE, VERB_MERGE, TO(output.path), "write the snapshot to FILE" },
 
 	/* Frames of top. */
 	{ "interval", 'i', OPTION_DURATION, VERB_TOP, TO(interval_ns),
@@ -247,19 +251,19 @@ const struct option_def option_defs[] = {
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, VERB_HISTORY, TO(report.table.keys),
-	  "rows by comm,unit,container,pod,user,cgroup,syscall,abi", WORDS(key_words),
+	  "rows by host,comm,unit,container,pod,user,cgroup,syscall,abi", WORDS(key_words),
 	  .asked = true },
 	{ "by", 0, OPTION_KEYS, VERB_COMPARE, TO(report.table.keys),
-	  "rows by comm,unit,container,pod,user,cgroup,syscall,\n"
+	  "rows by host,comm,unit,container,pod,user,cgroup,syscall,\n"
 	  "abi; pid if neither side is a baseline or of the history",
 	  WORDS(key_words), .asked = true },
 	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT, TO(report.table.keys),
-	  "rows by pid,comm,unit,container,pod,user,cgroup,\n"
+	  "rows by host,pid,comm,unit,container,pod,user,cgroup,\n"
 	  "syscall,abi,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "by", 0, OPTION_KEYS, REPORTING & ~(VERB_SNAPSHOT | VERB_HISTORY), TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,pod,user,cgroup,\n"
-	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
+	  "rows by host,pid,tid,thread,comm,unit,container,pod,user,\n"
+	  "cgroup,syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: smallest", .asked = true },

@@ -126,12 +126,38 @@ void asked_snapshot_done(struct asked_snapshot *asked)
 
 #define MAX_SAVED_BYTES (1ULL << 30)
 
+/* Reads all of stdin, which may be a pipe. */
+static int stdin_read(char **ret, size_t *ret_size)
+{
+	char *text __cleanup(freep) = NULL, *grown;
+	size_t size = 0, most = 0;
+
+	do {
+		if (size == most) {
+			most = most ? 2 * most : 1 << 16;
+			grown = most > MAX_SAVED_BYTES ? NULL : realloc(text, most + 1);
+			if (!grown)
+				return most > MAX_SAVED_BYTES ? -EFBIG : -ENOMEM;
+			text = grown;
+		}
+		size += fread(text + size, 1, most - size, stdin);
+	} while (!feof(stdin) && !ferror(stdin));
+	if (ferror(stdin))
+		return -EIO;
+	text[size] = '\0';
+	*ret = steal_ptr(&text);
+	*ret_size = size;
+	return 0;
+}
+
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d)
 {
 	char *text __cleanup(freep) = NULL;
 	struct diag why;
 	size_t size;
-	int err = regular_file_read(AT_FDCWD, path, 0, MAX_SAVED_BYTES, &text, &size);
+	int err = strcmp(path, "-")
+			  ? regular_file_read(AT_FDCWD, path, 0, MAX_SAVED_BYTES, &text, &size)
+			  : stdin_read(&text, &size);
 
 	if (err == -EINVAL || err == -EFBIG)
 		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is not a saved snapshot", path);
@@ -149,6 +175,19 @@ int targets_filter(const struct targets *targets, const struct snapshot *snapsho
 					       targets->nr_selectors };
 
 	return snapshot_filter(snapshot, &filter, ret);
+}
+
+int keys_fit_sum(unsigned int keys, const struct snapshot *snapshot, struct diag *d)
+{
+	const char *key = group_key_for(keys & (GROUP_HOST | GROUP_PID));
+	bool is_sum = false;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		is_sum |= snapshot->rows[i]->host == HOST_ALL;
+	if (!is_sum || !(keys & (GROUP_HOST | GROUP_PID)))
+		return 0;
+	return diag_set(d, DIAG_FAILED, ENODATA,
+			"--by %s: this snapshot is a sum of all hosts; merge without --sum", key);
 }
 
 int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d)
@@ -173,7 +212,7 @@ int options_fit_snapshot(const struct options *o, const struct snapshot *snapsho
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"this snapshot is not split by %s: take one with --by %s", missing,
 				missing);
-	return 0;
+	return keys_fit_sum(keys, snapshot, d);
 }
 
 void span_tell(const char *what, int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns,

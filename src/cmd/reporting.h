@@ -51,12 +51,15 @@ struct asked_snapshot {
 
 void asked_snapshot_done(struct asked_snapshot *asked);
 
-/* Loads a file that somebody saved. */
+/* Loads a file that somebody saved; - is stdin. */
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
 
 /* The part of a snapshot that is of the targets; all of it without any. Returns 0 or -ENOMEM. */
 int targets_filter(const struct targets *targets, const struct snapshot *snapshot,
 		   struct snapshot **ret);
+
+/* Refuses keys that a sum of several hosts does not have. */
+int keys_fit_sum(unsigned int keys, const struct snapshot *snapshot, struct diag *d);
 
 /* Refuses what a snapshot that somebody else made does not have. */
 int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d);

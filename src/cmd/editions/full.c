@@ -4,7 +4,7 @@
 
 static const struct verb *const verbs[] = {
 	&calls_verb,   &top_verb,      &doctor_verb,  &daemon_verb, &snapshot_verb, &status_verb,
-	&history_verb, &baseline_verb, &compare_verb, &report_verb, &recorder_verb,
+	&history_verb, &baseline_verb, &compare_verb, &report_verb, &recorder_verb, &merge_verb,
 };
 
 static const char *const missing[] = { NULL };
