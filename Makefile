@@ -145,9 +145,9 @@ $(O)/bpftruss: $(OBJ)
 # --- other editions ----------------------------------------------------------------------------
 # They have the verbs that their file in src/cmd/editions names, and leave out folders and libraries.
 STATIC := $(O)/bpftruss-static
-STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o)
+STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o no_remote.o)
 STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.o cmd/config_file.o \
-	cmd/history.o daemon/% ipc/guard.o ipc/server.o metrics/% store/%),$(OBJ)) \
+	cmd/history.o daemon/% ipc/guard.o ipc/key_file.o ipc/remote.o ipc/server.o metrics/% store/%),$(OBJ)) \
 	$(addprefix $(O)/src/daemon/,baselines.o log.o) $(STATIC_OWN)
 STATIC_PKGS := $(filter-out gnutls inih libmicrohttpd sqlite3,$(PKGS))
 # The libelf.a of elfutils 0.196 has a crc32() of its own, which collides with zlib's unless that is there first.

@@ -76,7 +76,7 @@ static int history_get(const struct options *o, const struct history_question *q
 	struct diag nobody;
 	int err = history_from_daemon(o, question, ret, d);
 
-	if (err != -ECONNREFUSED && err != -ENOENT)
+	if (o->remote.url || (err != -ECONNREFUSED && err != -ENOENT))
 		return err;
 	nobody = *d;
 	err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);

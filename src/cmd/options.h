@@ -10,6 +10,7 @@
 #include "calls/triggers.h"
 #include "collect/collector.h"
 #include "daemon/config.h"
+#include "ipc/remote.h"
 #include "model/rates.h"
 #include "report/report.h"
 #include "syscalls/syscall_set.h"
@@ -179,6 +180,7 @@ struct options {
 
 	/* Verbs that ask the daemon. */
 	const char *socket, *state_dir; /* NULL: the defaults */
+	struct remote_options remote;   /* without a URL: the daemon of this host */
 	const char *since, *from, *to, *step;
 	bool replace;
 	bool sum;                 /* merge: hosts are not told apart */

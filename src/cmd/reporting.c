@@ -97,7 +97,13 @@ void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t n
 int ask(const struct options *o, const char *method, struct ipc_url *url, struct ipc_reply *ret,
 	struct diag *d)
 {
-	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
+	struct remote *remote __cleanup(remote_freep) = NULL;
+	int err;
+
+	if (!o->remote.url)
+		return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
+	err = remote_new(&o->remote, &remote, d);
+	return err ?: ipc_call_remote(remote, method, url, NULL, ret, d);
 }
 
 int ask_and_print(const struct options *o, const char *path,

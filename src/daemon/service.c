@@ -3,7 +3,7 @@
  * Answers questions. All who may ask see everything that is counted: root, the daemon's own user
  * and the group of its socket. Only the first two may change baselines, or see single calls: their
  * arguments have what is in files and on the network. Over TCP there is nothing
- * but /metrics.
+ * but /metrics, unless listen-reports lets those ask who have shown who they are.
  */
 #include "daemon/service.h"
 
@@ -365,13 +365,16 @@ static bool route_matches(const struct route *route, const char *path)
 	return !strncmp(path, route->path, length) && path[length] && !strchr(path + length, '/');
 }
 
-static bool peer_may(const struct ipc_peer *peer, enum route_right right)
+static bool peer_may(const struct service *service, const struct ipc_peer *peer,
+		     enum route_right right)
 {
 	const bool owns = peer->known && (peer->uid == 0 || peer->uid == geteuid());
 
 	if (right >= RIGHT_CHANGE)
 		return owns;
-	return owns || (peer->known ? peer->in_group : right == RIGHT_ANYBODY);
+	return owns || (peer->known ? peer->in_group
+				    : right == RIGHT_ANYBODY ||
+					      (peer->is_proven && service->config->listen_reports));
 }
 
 /* Whether a word is one of a list with blanks between. */
@@ -460,16 +463,17 @@ static void answer_forbidden(struct ipc_answer *answer, enum route_right right)
 				 ? "permission denied: recorded calls have what programs read, "
 				   "write and send, so only root and the daemon's user may see them"
 				 : "permission denied: be root, or in the socket's group for "
-				   "reading");
+				   "reading; over TCP, listen-reports lets clients read");
 }
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
 	const struct route *route = routes, *end = routes + ARRAY_SIZE(routes);
+	struct service *service = closure;
 	bool is_known = false;
 
 	/* Nor do they learn which paths there are. */
-	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
+	if (!peer_may(service, &request->peer, RIGHT_ANYBODY)) {
 		answer_forbidden(answer, RIGHT_ANYBODY);
 		return;
 	}
@@ -484,14 +488,15 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		ipc_answer_error(answer, is_known ? 405 : 404,
 				 is_known ? "this path does not support the method"
 					  : "no such path; docs/PROTOCOL.md lists all paths");
-	else if (!peer_may(&request->peer, route->right))
-		answer_forbidden(answer,
-				 peer_may(&request->peer, RIGHT_READ) ? route->right : RIGHT_READ);
+	else if (!peer_may(service, &request->peer, route->right))
+		answer_forbidden(answer, peer_may(service, &request->peer, RIGHT_READ)
+						 ? route->right
+						 : RIGHT_READ);
 	else if (route->is_dear && request->is_crowded)
 		ipc_answer_error(answer, 503,
 				 "the daemon is busy with other answers: try again in a second");
 	else
-		route_answer(route, closure, request, answer);
+		route_answer(route, service, request, answer);
 }
 
 void service_done(struct service *s)
