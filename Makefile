@@ -160,6 +160,23 @@ $(STATIC): $(STATIC_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -static $^ $(STATIC_LIBS) -o $@
 
+CORE := $(O)/bpftruss-core
+CORE_PKGS := libbpf libelf zlib
+CORE_OWN := $(addprefix $(O)/src/cmd/editions/,core.o no_elf.o no_json.o no_libcap.o)
+CORE_CMD := $(addprefix $(O)/src/cmd/,asking.o baseline.o compare.o config_file.o daemon.o doctor.o \
+	history.o merge.o recorder.o report.o snapshot.o top.o editions/full.o)
+CORE_OBJ := $(filter-out $(CORE_CMD) $(addprefix $(O)/src/,collect/capabilities.o daemon/% elf/% ipc/% json/% \
+	metrics/% report/compare.o report/json.o store/% tui/%),$(OBJ)) \
+	$(addprefix $(O)/src/,daemon/log.o ipc/socket.o) $(CORE_OWN)
+
+# Other packages need not be there: their headers are not looked for either.
+core: ## build bpftruss -c with nothing but libbpf, libelf and zlib
+	$(Q)$(MAKE) O="$(O)" PKGS="$(CORE_PKGS)" $(CORE)
+
+$(CORE): $(CORE_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(shell $(PKG_CONFIG) --libs $(CORE_PKGS)) -lm -o $@
+
 # elfutils 0.192, of Debian 13, has a libelf.a that lacks functions (its bug 32293).
 static-if-possible: all
 	$(Q)$(if $(CROSS)$(filter 1,$(SAN)),,$(MAKE) static >$(O)/static.log 2>&1 || \
@@ -396,7 +413,7 @@ $(O)/unit/%.out: $(O)/unit/% FORCE
 check: $(UNIT:%=$(O)/unit/%.out) ## unit and golden tests; needs no root
 	$(Q)cat $^; grep -vx 0 $(^:.out=.status); test $$? = 1
 
-check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
+check-live-programs: all core $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
 # In the end pairing as it is before 5.15.
 check-live: check-live-programs ## tests against the running kernel; needs root
@@ -573,10 +590,10 @@ release: ## make a tarball of the commit, with checksums, into RELEASE; KEY=ID s
 clean: ## remove what was built
 	$(Q)rm -rf "$(FOLDER)" $(O)
 
--include $(OBJ:.o=.d) $(STATIC_OWN:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
+-include $(OBJ:.o=.d) $(STATIC_OWN:.o=.d) $(CORE_OWN:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
-	uninstall static static-if-possible deb test-packages release clean
+	uninstall core static static-if-possible deb test-packages release clean

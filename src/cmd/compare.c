@@ -2,6 +2,7 @@
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 

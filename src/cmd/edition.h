@@ -16,6 +16,8 @@ struct edition {
 	 */
 	const char *remark;
 	const char *const *missing;
+	/* Options and formats that are missing, up to NULL; NULL: none. */
+	const char *const *missing_options;
 };
 
 extern const struct edition edition;

@@ -2,6 +2,7 @@
 /* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 /* About so many lines unless --step says how long each is. */

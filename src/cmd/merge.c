@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss merge`: makes one saved snapshot of several, and says on stderr what it is of. */
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 #include "json/documents.h"
 #include "model/merge.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss report`: writes a snapshot that was saved as JSON in any other form. */
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 static int report_run(const struct options *o, struct diag *d)

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 /* A mark is known by the boot and the monotonic end of a snapshot. */

@@ -9,4 +9,4 @@ static const struct verb *const verbs[] = {
 
 static const char *const missing[] = { NULL };
 
-const struct edition edition = { verbs, ARRAY_SIZE(verbs), NULL, missing };
+const struct edition edition = { verbs, ARRAY_SIZE(verbs), NULL, missing, NULL };

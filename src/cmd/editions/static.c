@@ -13,8 +13,5 @@ static const struct verb *const verbs[] = {
 static const char *const missing[] = { "daemon", "history", NULL };
 
 const struct edition edition = {
-	verbs,
-	ARRAY_SIZE(verbs),
-	"static, without daemon and history",
-	missing,
+	verbs, ARRAY_SIZE(verbs), "static, without daemon and history", missing, NULL,
 };
