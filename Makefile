@@ -191,7 +191,7 @@ UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
 	$(addprefix $(O)/src/collect/,cgroups.o descriptor_links.o idle.o odd_values.o sockets.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,baselines.o budget.o question.o recent.o log.o) \
-	$(addprefix $(O)/src/cmd/,config_file.o option_advice.o option_help.o option_reader.o option_table.o options.o reporting.o)
+	$(addprefix $(O)/src/cmd/,asking.o config_file.o option_advice.o option_help.o option_reader.o option_table.o options.o reporting.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile

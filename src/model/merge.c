@@ -12,6 +12,9 @@
 #include "model/kind_list.h"
 #include "model/merge_stacks.h"
 
+/* Counters of rows, their histograms, and counters of processes. */
+#define NR_TOTALS (NR_ROW_COUNTERS + 1 + NR_PROCESS_COUNTS)
+
 struct input {
 	struct merge_input given;
 	uint32_t *hosts; /* owned: by its own index of a host, the index in the result */
@@ -611,22 +614,37 @@ static int add_input(struct merge *m, size_t at)
 	return 0;
 }
 
-/* Finds sums that no reader of JSON could hold. */
-static bool is_beyond_bounds(const struct snapshot *snapshot)
+/* Adds up in numbers that do not wrap. */
+static void add_totals(const struct snapshot *snapshot, double totals[NR_TOTALS])
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-
-		if (row->calls > INT64_MAX || row->wall_ns > INT64_MAX)
-			return true;
+		for (size_t j = 0; j < NR_ROW_COUNTERS; j++)
+			totals[j] += row_counters[j].grows || row_counters[j].now
+					     ? (double)row_count(snapshot->rows[i], j)
+					     : 0;
+		totals[NR_ROW_COUNTERS] += (double)hist_total(&snapshot->rows[i]->hist);
 	}
-	for (size_t i = 0; i < snapshot->nr_processes * NR_PROCESS_COUNTS; i++) {
-		const struct process *process = &snapshot->processes[i / NR_PROCESS_COUNTS];
-
-		if (process_count(process, i % NR_PROCESS_COUNTS) > INT64_MAX)
-			return true;
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
+			totals[NR_ROW_COUNTERS + 1 + j] +=
+				(double)process_count(&snapshot->processes[i], j);
 	}
-	return false;
+}
+
+/* No sum of these is more than a reader of JSON can hold: nanoseconds of threads are the largest numbers. */
+static int check_totals(const struct merge *m, struct diag *d)
+{
+	double totals[NR_TOTALS] = { 0 };
+
+	for (size_t i = 0; i < m->count; i++)
+		add_totals(m->inputs[i].given.snapshot, totals);
+	for (size_t i = 0; i < NR_TOTALS; i++) {
+		if (totals[i] >= (double)INT64_MAX)
+			return diag_set(d, DIAG_FAILED, ERANGE,
+					"these add up to more than 2^63 ns, which is 292 years of "
+					"threads: merge fewer hosts, or shorter times");
+	}
+	return 0;
 }
 
 static int add_up(struct merge *m, struct diag *d)
@@ -653,10 +671,6 @@ static int add_up(struct merge *m, struct diag *d)
 	snapshot_sort_threads(out);
 	if (builder_finish(m->builder, out))
 		return diag_oom(d);
-	if (is_beyond_bounds(out))
-		return diag_set(d, DIAG_FAILED, ERANGE,
-				"these snapshots add up to more than 2^63: a number in one of them "
-				"is wrong");
 	return 0;
 }
 
@@ -680,7 +694,8 @@ int snapshot_merge(const struct merge_input *inputs, size_t count, struct snapsh
 	if (!m.out || take_inputs(&m, inputs, count) || list_parts(&m) || merge_stacks(&m) ||
 	    builder_new(&m.builder))
 		return diag_oom(d);
-	err = check_overlaps(&m, d) ?: check_fit(&m, d) ?: describe(&m, d) ?: add_up(&m, d);
+	err = check_overlaps(&m, d) ?: check_fit(&m, d) ?: check_totals(&m, d) ?: describe(&m, d)
+		      ?: add_up(&m, d);
 	if (err)
 		return err;
 	*ret_stacks = merged_stacks_take(m.stacks);

@@ -455,9 +455,12 @@ TEST(test_sums_stay_readable)
 		host_make(&(struct span){ "web-1", "b1", 10, 20, 510 }, "read:1x1m");
 	struct merged merged = { NULL, NULL };
 
-	a->rows[0]->calls = b->rows[0]->calls = INT64_MAX;
+	a->processes[0].usage.threads_ns = b->processes[0].usage.threads_ns = INT64_MAX / 2 + 1;
 	must_fail(try_merge((const struct snapshot *const[]){ a, b }, 2, &merged), -ERANGE,
-		  "more than 2^63");
+		  "more than 2^63 ns, which is 292 years of threads");
+	a->processes[0].usage.threads_ns -= INT64_MAX / 4;
+	merged = MERGE(a, b);
+	merged_done(&merged);
 }
 
 /* --- properties ----------------------------------------------------------------------------------- */
