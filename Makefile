@@ -158,9 +158,10 @@ $(O)/bpftruss: $(OBJ)
 # --- other editions ----------------------------------------------------------------------------
 # They have the verbs that their file in src/cmd/editions names, and leave out folders and libraries.
 STATIC := $(O)/bpftruss-static
-STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o)
+STATIC_OWN := $(addprefix $(O)/src/cmd/editions/,static.o static_host.o no_remote.o)
 STATIC_OBJ := $(filter-out $(addprefix $(O)/src/,cmd/editions/full.o cmd/daemon.o cmd/config_file.o \
-	cmd/history.o daemon/% ipc/guard.o ipc/post.o ipc/server.o metrics/% store/%),$(OBJ)) \
+	cmd/history.o daemon/% ipc/guard.o ipc/key_file.o ipc/post.o ipc/remote.o ipc/server.o metrics/% \
+	store/%),$(OBJ)) \
 	$(addprefix $(O)/src/daemon/,baselines.o log.o) $(STATIC_OWN)
 STATIC_PKGS := $(filter-out gnutls inih libmicrohttpd sqlite3,$(PKGS))
 # The libelf.a of elfutils 0.196 has a crc32() of its own, which collides with zlib's unless that is there first.
@@ -172,6 +173,23 @@ static: $(STATIC) ## build one static file for rescue media, without the daemon
 $(STATIC): $(STATIC_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -static $^ $(STATIC_LIBS) -o $@
+
+CORE := $(O)/bpftruss-core
+CORE_PKGS := libbpf libelf zlib
+CORE_OWN := $(addprefix $(O)/src/cmd/editions/,core.o no_elf.o no_json.o no_libcap.o)
+CORE_CMD := $(addprefix $(O)/src/cmd/,asking.o baseline.o compare.o config_file.o daemon.o doctor.o \
+	history.o merge.o recorder.o report.o snapshot.o top.o editions/full.o)
+CORE_OBJ := $(filter-out $(CORE_CMD) $(addprefix $(O)/src/,collect/capabilities.o daemon/% elf/% ipc/% json/% \
+	metrics/% report/compare.o report/json.o store/% tui/%),$(OBJ)) \
+	$(addprefix $(O)/src/,daemon/log.o ipc/socket.o) $(CORE_OWN)
+
+# Other packages need not be there: their headers are not looked for either.
+core: ## build bpftruss -c with nothing but libbpf, libelf and zlib
+	$(Q)$(MAKE) O="$(O)" PKGS="$(CORE_PKGS)" $(CORE)
+
+$(CORE): $(CORE_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(shell $(PKG_CONFIG) --libs $(CORE_PKGS)) -lm -o $@
 
 # elfutils 0.192, of Debian 13, has a libelf.a that lacks functions (its bug 32293).
 static-if-possible: all
@@ -187,7 +205,8 @@ UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
 	$(addprefix $(O)/src/collect/,cgroups.o descriptor_links.o idle.o odd_values.o sockets.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,baselines.o budget.o events.o question.o recent.o log.o spool.o) \
-	$(addprefix $(O)/src/cmd/,config_file.o option_advice.o option_help.o option_reader.o option_table.o options.o reporting.o)
+	$(addprefix $(O)/src/cmd/,asking.o config_file.o option_advice.o option_help.o option_reader.o option_table.o \
+		options.o reporting.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile
@@ -409,7 +428,7 @@ $(O)/unit/%.out: $(O)/unit/% FORCE
 check: $(UNIT:%=$(O)/unit/%.out) ## unit and golden tests; needs no root
 	$(Q)cat $^; grep -vx 0 $(^:.out=.status); test $$? = 1
 
-check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
+check-live-programs: all core $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
 # In the end pairing as it is before 5.15.
 check-live: check-live-programs ## tests against the running kernel; needs root
@@ -590,10 +609,10 @@ release: ## make a tarball of the commit, with checksums, into RELEASE; KEY=ID s
 clean: ## remove what was built
 	$(Q)rm -rf "$(FOLDER)" $(O)
 
--include $(OBJ:.o=.d) $(STATIC_OWN:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
+-include $(OBJ:.o=.d) $(STATIC_OWN:.o=.d) $(CORE_OWN:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
-	uninstall static static-if-possible deb test-packages release clean
+	uninstall core static static-if-possible deb test-packages release clean

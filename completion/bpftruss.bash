@@ -82,6 +82,10 @@ _bpftruss_word()
 		fi
 		;;
 	recorder) mapfile -t COMPREPLY < <(compgen -W "dump" -- "$1") ;;
+	report | merge)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$1")
+		;;
 	help) mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$1") ;;
 	"")
 		# Verbs come first; all commands of the system would hide them.

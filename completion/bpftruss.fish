@@ -130,6 +130,7 @@ for verb in '' $__bpftruss_verbs
     end
 end
 complete -c bpftruss -n "__bpftruss_is compare" -F -a "now (__bpftruss_baselines)"
+complete -c bpftruss -n "__bpftruss_is report; or __bpftruss_is merge" -F
 complete -c bpftruss -n "__bpftruss_is recorder; and __bpftruss_at 2" -a "dump"
 complete -c bpftruss -n "__bpftruss_is baseline; and __bpftruss_at 2" -a "save list show rm"
 complete -c bpftruss -n "__bpftruss_is baseline; and not __bpftruss_at 2" -a "(__bpftruss_baselines)"

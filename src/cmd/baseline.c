@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss baseline`: spans of the history that are kept under a name. */
 #include "base/clock.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 

@@ -2,6 +2,7 @@
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 
@@ -82,6 +83,9 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	bool is_file = !access(text, F_OK);
 	int err = is_file ? asked_snapshot_load(text, ret, d) : side_ask(text, o, ret, d);
 
+	if (err)
+		return err;
+	err = is_file ? keys_fit_sum(o->report.table.keys, ret->snapshot, d) : 0;
 	if (err)
 		return err;
 	if (is_file && o->report.table.keys & GROUP_PID && is_of_history(ret->snapshot))

@@ -16,6 +16,8 @@ struct edition {
 	 */
 	const char *remark;
 	const char *const *missing;
+	/* Options and formats that are missing, up to NULL; NULL: none. */
+	const char *const *missing_options;
 	/* main() of the child that sends what a daemon pushes; NULL: there is no daemon. */
 	void (*post)(int argc, char **argv);
 };

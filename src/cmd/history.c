@@ -2,6 +2,7 @@
 /* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 /* About so many lines unless --step says how long each is. */
@@ -88,7 +89,7 @@ static int history_get(struct past *past, const struct history_question *questio
 	struct diag nobody;
 	int err = history_from_daemon(o, question, ret, d);
 
-	if (err != -ECONNREFUSED && err != -ENOENT)
+	if (o->remote.url || (err != -ECONNREFUSED && err != -ENOENT))
 		return err;
 	nobody = *d;
 	err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);

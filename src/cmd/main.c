@@ -48,6 +48,33 @@ static int check_edition(const char *name, struct diag *d)
 	return 0;
 }
 
+static bool edition_lacks(const char *option)
+{
+	for (const char *const *at = edition.missing_options; at && *at; at++) {
+		if (!strcmp(option, *at))
+			return true;
+	}
+	return false;
+}
+
+/* Refuses options that only other editions have, and formats of the same name. */
+static int check_options(const struct options *o, struct diag *d)
+{
+	const char *lacking = NULL;
+
+	if (edition_lacks(report_format_names[o->report.format]))
+		lacking = report_format_names[o->report.format];
+	if (edition_lacks(call_format_names[o->calls.format]))
+		lacking = call_format_names[o->calls.format];
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (o->given[i] && edition_lacks(option_defs[i].name))
+			lacking = option_defs[i].name;
+	}
+	return lacking ? diag_set(d, DIAG_USAGE, ENOTSUP, "%s is not in this bpftruss, which is %s",
+				  lacking, edition.remark)
+		       : 0;
+}
+
 /* The options of a verb, "" for the truss face; without one, the verbs and what they do. */
 static void print_completion(const char *name)
 {
@@ -265,7 +292,7 @@ static int run(int argc, char **argv, struct diag *d)
 	if (!err && o.command)
 		err = check_command(o.command[0], !o.count, d);
 	if (!err)
-		err = options_complete(&o, d);
+		err = options_complete(&o, d) ?: check_options(&o, d);
 	if (err)
 		return err;
 	if (o.help)

@@ -15,7 +15,7 @@
 #define WITH_TARGET (VERBS_COUNTING | SHAPING | VERB_CALLS)
 #define FACE        (VERB_COUNT | VERB_CALLS)
 #define SINGLE      (VERB_CALLS | VERB_RECORDER)
-#define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR)
+#define ALL_VERBS   (WITH_TARGET | ASKING | VERB_DOCTOR | VERB_MERGE)
 
 #define FRAME_RANGE \
 	.range = "from 0.1 to 3600 seconds", .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC
@@ -42,10 +42,10 @@ static const char *const metrics_words[] = {
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-static const char *const key_words[] = { "pid",  "tid",  "thread", "comm",    "unit", "container",
-					 "pod",  "user", "cgroup", "syscall", "abi",  "cpu",
-					 "arg0", "arg1", "arg2",   "arg3",    "arg4", "arg5",
-					 "path", "dir",  "file" };
+static const char *const key_words[] = { "host",      "pid",  "tid",  "thread", "comm",    "unit",
+					 "container", "pod",  "user", "cgroup", "syscall", "abi",
+					 "cpu",       "arg0", "arg1", "arg2",   "arg3",    "arg4",
+					 "arg5",      "path", "dir",  "file" };
 
 static const char *const argument_words[] = {
 	[DAEMON_KEEPS_NONE] = "none", [DAEMON_KEEPS_PATHS] = "path", [DAEMON_KEEPS_FILES] = "file"
@@ -92,6 +92,10 @@ const struct option_def option_defs[] = {
 	  "save: replace a baseline of that name" },
 	{ "fail-over", 0, OPTION_PERCENT, VERB_COMPARE, TO(fail_over_percent),
 	  "exit with 3 if calls, errors, time or p99 rose by more" },
+
+	{ "sum", 0, OPTION_FLAG, VERB_MERGE, TO(sum),
+	  "add up processes of the same name, user and unit on all hosts" },
+	{ "output", 'o', OPTION_FILE, VERB_MERGE, TO(output.path), "write the snapshot to FILE" },
 
 	/* Frames of top. */
 	{ "interval", 'i', OPTION_DURATION, VERB_TOP, TO(interval_ns),
@@ -260,19 +264,19 @@ const struct option_def option_defs[] = {
 	  "also write one page for a browser: tables, histograms,\nflame graphs if there are "
 	  "stacks" },
 	{ "by", 0, OPTION_KEYS, VERB_HISTORY, TO(report.table.keys),
-	  "rows by comm,unit,container,pod,user,cgroup,syscall,abi", WORDS(key_words),
+	  "rows by host,comm,unit,container,pod,user,cgroup,syscall,abi", WORDS(key_words),
 	  .asked = true },
 	{ "by", 0, OPTION_KEYS, VERB_COMPARE, TO(report.table.keys),
-	  "rows by comm,unit,container,pod,user,cgroup,syscall,\n"
+	  "rows by host,comm,unit,container,pod,user,cgroup,syscall,\n"
 	  "abi; pid if neither side is a baseline or of the history",
 	  WORDS(key_words), .asked = true },
 	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT, TO(report.table.keys),
-	  "rows by pid,comm,unit,container,pod,user,cgroup,\n"
+	  "rows by host,pid,comm,unit,container,pod,user,cgroup,\n"
 	  "syscall,abi,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "by", 0, OPTION_KEYS, REPORTING & ~(VERB_SNAPSHOT | VERB_HISTORY), TO(report.table.keys),
-	  "rows by pid,tid,thread,comm,unit,container,pod,user,cgroup,\n"
-	  "syscall,abi,cpu,arg0...arg5,path,dir,file",
+	  "rows by host,pid,tid,thread,comm,unit,container,pod,user,\n"
+	  "cgroup,syscall,abi,cpu,arg0...arg5,path,dir,file",
 	  WORDS(key_words), .asked = true },
 	{ "sort", 'S', OPTION_SORT, SHAPING, TO(report.table.sort),
 	  "sort by these columns; -COLUMN: largest first, +: smallest", .asked = true },
@@ -389,6 +393,8 @@ const struct option_def option_defs[] = {
 	  "only for clients with a certificate of this CA", "metrics" },
 	{ "listen-auth", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.secrets),
 	  "only for clients with a token or USER:PASSWORD in this file", "metrics" },
+	{ "listen-reports", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_reports),
+	  "answer snapshot, status, history and compare there, too", "metrics", .reloads = true },
 	{ "listen-insecure", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_insecure),
 	  "serve other hosts without TLS, or without asking who they are", "metrics" },
 	{ "listen-profiles", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_profiles),
@@ -428,6 +434,19 @@ const struct option_def option_defs[] = {
 	  "one JSON object instead of text", .value = FORMAT_JSON },
 	{ "socket", 0, OPTION_TEXT, ASKING, TO(socket),
 	  "socket of the daemon (default " DEFAULT_SOCKET ")", .arg = "PATH" },
+	{ "host", 0, OPTION_TEXT, OF_HISTORY, TO(remote.url),
+	  "ask the daemon of another host, which has listen-reports\n(default port 9477)",
+	  .arg = "https://HOST:PORT" },
+	{ "ca", 0, OPTION_FILE, OF_HISTORY, TO(remote.ca),
+	  "with --host: who vouches for it, in PEM (default: the system's)" },
+	{ "cert", 0, OPTION_FILE, OF_HISTORY, TO(remote.certificate),
+	  "with --host: a certificate for this client, in PEM" },
+	{ "key", 0, OPTION_FILE, OF_HISTORY, TO(remote.key),
+	  "and its private key, which others may not read" },
+	{ "auth", 0, OPTION_FILE, OF_HISTORY, TO(remote.secret),
+	  "with --host: a file with a token or USER:PASSWORD" },
+	{ "insecure", 0, OPTION_FLAG, OF_HISTORY, TO(remote.is_insecure),
+	  "allow http:// to other hosts: all can be read on the way" },
 	{ "state-dir", 0, OPTION_TEXT, OF_HISTORY, TO(state_dir),
 	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")",
 	  .arg = "DIR" },

@@ -491,6 +491,22 @@ static bool has_time_picture(const struct options *o)
 	       format == FORMAT_HTML;
 }
 
+/* Returns why the way to another host makes no sense, or NULL. */
+static const char *remote_lacks(const struct options *o)
+{
+	const struct remote_options *remote = &o->remote;
+
+	if (remote->url && o->socket)
+		return "--socket is of this host: give either it or --host";
+	if (remote->url && o->state_dir)
+		return "--state-dir is of this host: leave it out with --host";
+	if (!remote->url && (remote->ca || remote->certificate || remote->key || remote->secret ||
+			     remote->is_insecure))
+		return "--ca, --cert, --key, --auth and --insecure are about another host: give "
+		       "--host, too";
+	return NULL;
+}
+
 /* Returns what a verb cannot tell, or NULL. */
 static const char *verb_lacks(const struct options *o)
 {
@@ -571,7 +587,7 @@ int options_complete(struct options *o, struct diag *d)
 		return err;
 	if (o->verb->bit & VERBS_WITH_COMMAND)
 		return count_check(o, d);
-	lacks = verb_lacks(o);
+	lacks = verb_lacks(o) ?: remote_lacks(o);
 	if (lacks)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s", lacks);
 	return has_report ? report_check(o, d) : call_format_check(o, d);

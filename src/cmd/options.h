@@ -10,6 +10,7 @@
 #include "calls/triggers.h"
 #include "collect/collector.h"
 #include "daemon/config.h"
+#include "ipc/remote.h"
 #include "model/rates.h"
 #include "report/report.h"
 #include "syscalls/syscall_set.h"
@@ -38,12 +39,13 @@ enum verb_bit {
 	VERB_TOP_REPORT = 1 << 10, /* top --once with what makes a report of it */
 	VERB_CALLS = 1 << 11,      /* no word of its own either: single calls, without -c */
 	VERB_RECORDER = 1 << 12,
+	VERB_MERGE = 1 << 13,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 	/* These report what a daemon keeps; see verb_keys_not_kept(). */
 	VERBS_OF_KEPT = VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE,
 	/* These take words that are no options; those of the truss face are a command to run. */
 	VERBS_WITH_WORDS = VERB_COUNT | VERB_CALLS | VERB_BASELINE | VERB_COMPARE | VERB_REPORT |
-			   VERB_RECORDER,
+			   VERB_RECORDER | VERB_MERGE,
 	VERBS_WITH_COMMAND = VERB_COUNT | VERB_CALLS,
 };
 
@@ -69,7 +71,7 @@ struct verb {
 
 extern const struct verb count_verb, calls_verb, top_verb, top_report_verb, doctor_verb,
 	daemon_verb, snapshot_verb, status_verb, history_verb, baseline_verb, compare_verb,
-	report_verb, recorder_verb;
+	report_verb, recorder_verb, merge_verb;
 
 /* Files that are written besides the report. */
 enum side_file {
@@ -181,8 +183,10 @@ struct options {
 
 	/* Verbs that ask the daemon. */
 	const char *socket, *state_dir; /* NULL: the defaults */
+	struct remote_options remote;   /* without a URL: the daemon of this host */
 	const char *since, *from, *to, *step;
 	bool replace;
+	bool sum;                 /* merge: hosts are not told apart */
 	double fail_over_percent; /* 0: nothing fails */
 };
 

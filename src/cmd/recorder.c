@@ -4,6 +4,7 @@
  * Nothing that comes is trusted to be what a daemon would send.
  */
 #include "base/clock.h"
+#include "cmd/asking.h"
 #include "cmd/call_printer.h"
 
 #define RECORDER_PATH "/v1/recorder"

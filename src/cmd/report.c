@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss report`: writes a snapshot that was saved as JSON in any other form. */
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 static int report_run(const struct options *o, struct diag *d)
@@ -14,8 +15,7 @@ static int report_run(const struct options *o, struct diag *d)
 				"report: give one file that --json has written; see 'bpftruss "
 				"report --help'");
 	err = output_open(&output, o, d)
-		      ?: asked_snapshot_load(strcmp(o->words[0], "-") ? o->words[0] : "/dev/stdin",
-					     &saved, d)
+		      ?: asked_snapshot_load(o->words[0], &saved, d)
 		      ?: options_fit_snapshot(o, saved.snapshot, d);
 	if (err)
 		return err;

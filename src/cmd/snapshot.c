@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/moment.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 /* A mark is known by the boot and the monotonic end of a snapshot. */
@@ -44,6 +45,11 @@ static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 
 	if (err)
 		return err;
+	if (is_file && saved.snapshot->origins && saved.snapshot->origins->count > 1)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--since: %.200s is merged of several snapshots: give one that "
+				"this daemon has answered",
+				since);
 	if (is_file)
 		add_mark(url, saved.snapshot);
 	else if (is_boot)

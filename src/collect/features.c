@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks kernel and privileges. A check fills in one struct finding and nothing else. */
 #include "collect/features.h"
+#include "collect/capabilities.h"
 #include "collect/tables.h"
 #include "collect/tracers.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <sys/capability.h>
+#include <linux/capability.h>
 #include <sys/utsname.h>
 
 #include "probe.skel.h"
@@ -40,22 +41,11 @@ static void check_kernel(struct finding *f)
 	feature_set(f, FINDING_OK, "%s %s", names.release, names.machine);
 }
 
-static bool have_capability(cap_t caps, cap_value_t cap)
-{
-	cap_flag_value_t value = CAP_CLEAR;
-
-	return cap_get_flag(caps, cap, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
-}
-
 static void check_capabilities(struct finding *f)
 {
-	cap_t caps = cap_get_proc();
-	bool all, bpf, perfmon;
+	const bool all = capability_is_ours(CAP_SYS_ADMIN);
+	const bool bpf = capability_is_ours(CAP_BPF), perfmon = capability_is_ours(CAP_PERFMON);
 
-	all = caps && have_capability(caps, CAP_SYS_ADMIN);
-	bpf = caps && have_capability(caps, CAP_BPF);
-	perfmon = caps && have_capability(caps, CAP_PERFMON);
-	cap_free(caps);
 	if (all || (bpf && perfmon)) {
 		feature_set(f, FINDING_OK, "%s", all ? "root" : "CAP_BPF and CAP_PERFMON");
 		return;

@@ -66,6 +66,7 @@ struct daemon_config {
 	struct otlp_config otlp;
 
 	/* These at a reload too. */
+	bool listen_reports;  /* who has shown who it is may ask for reports over TCP */
 	uint64_t interval_ns; /* of the history */
 	size_t recent_bytes;  /* for differences between readings */
 	bool no_history;

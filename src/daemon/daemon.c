@@ -212,6 +212,11 @@ int daemon_read_guard(const struct daemon_config *config, struct guard **ret, st
 	const char *missing = NULL;
 
 	*ret = NULL;
+	if (config->listen_reports && !files->client_ca && !files->secrets)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"--listen-reports needs --listen-auth or --listen-client-ca: reports "
+			"show the processes of all users");
 	if (!config->listen && (unused || config->listen_profiles))
 		return diag_set(d, DIAG_USAGE, EINVAL, "--%s needs --listen",
 				unused ?: "listen-profiles");
@@ -243,7 +248,8 @@ static int serve(struct daemon *daemon, int listener, gid_t group, enum server w
 		.handler = service_answer,
 		.closure = &daemon->service,
 		.group = group,
-		.lifetime_s = which == SERVER_TCP ? STRANGER_LIFETIME_S : 0,
+		.lifetime_s =
+			which == SERVER_TCP && !guard_asks(daemon->guard) ? STRANGER_LIFETIME_S : 0,
 		.guard = which == SERVER_TCP ? daemon->guard : NULL,
 		.has_any_host =
 			which == SERVER_TCP && !socket_tcp_is_loopback(daemon->first->listen),

@@ -3,7 +3,8 @@
  * Answers questions. All who may ask see everything that is counted: root, the daemon's own user
  * and the group of its socket. Only the first two may change baselines, or see single calls: their
  * arguments have what is in files and on the network. Over TCP there is nothing
- * but /metrics, and profiles if the configuration says so.
+ * but /metrics, and profiles if the configuration says so, unless listen-reports lets those ask who have
+ * shown who they are.
  */
 #include "daemon/service.h"
 
@@ -451,7 +452,7 @@ static bool peer_may(const struct service *service, const struct ipc_peer *peer,
 		return owns;
 	if (owns || peer->known)
 		return owns || peer->in_group;
-	return right == RIGHT_ANYBODY ||
+	return right == RIGHT_ANYBODY || (peer->is_proven && service->config->listen_reports) ||
 	       (right == RIGHT_PROFILES && service->config->listen_profiles);
 }
 
@@ -545,13 +546,14 @@ static void answer_forbidden(struct ipc_answer *answer, const struct service *se
 	static const char *const sentences[] = {
 		[RIGHT_PROFILES] = "profiles are not served over TCP: set 'listen-profiles = yes' "
 				   "in [metrics] of the configuration",
-		[RIGHT_READ] = "permission denied: be root, or in the socket's group for reading",
+		[RIGHT_READ] = "permission denied: be root, or in the socket's group for reading; "
+			       "over TCP, listen-reports lets clients read",
 		[RIGHT_CALLS] = "permission denied: recorded calls have what programs read, write "
 				"and send, so only root and the daemon's user may see them",
 	};
 
 	/* Nor do they learn which paths there are. */
-	if (peer->known ? !peer_may(service, peer, RIGHT_READ) : right != RIGHT_PROFILES)
+	if (!peer_may(service, peer, RIGHT_READ) && (peer->known || right != RIGHT_PROFILES))
 		right = RIGHT_READ;
 	ipc_answer_error(answer, 403, sentences[right] ?: sentences[RIGHT_READ]);
 }
@@ -568,8 +570,8 @@ static void answer_mark_profile(const struct ipc_request *request, struct ipc_an
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
-	const struct service *service = closure;
 	const struct route *route = routes, *end = routes + ARRAY_SIZE(routes);
+	struct service *service = closure;
 	bool is_known = false;
 
 	if (!peer_may(service, &request->peer, RIGHT_ANYBODY)) {
@@ -593,7 +595,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		ipc_answer_error(answer, 503,
 				 "the daemon is busy with other answers: try again in a second");
 	else
-		route_answer(route, closure, request, answer);
+		route_answer(route, service, request, answer);
 	answer_mark_profile(request, answer);
 }
 

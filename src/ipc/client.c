@@ -176,6 +176,12 @@ static int path_refused(const char *path, int err, struct diag *d)
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
+/* Where a daemon is. */
+struct place {
+	const char *path;            /* of its socket, or NULL */
+	const struct remote *remote; /* or on another host */
+};
+
 /* Reads for stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
 static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 {
@@ -188,11 +194,33 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 	return n;
 }
 
+static ssize_t cookie_receive(void *cookie, char *buf, size_t size)
+{
+	return remote_receive(cookie, buf, size);
+}
+
+/* Tries once, on another host. */
+static int remote_ask(const struct remote *remote, const char *request, unsigned int silence_ms,
+		      struct ipc_reply *ret, struct diag *d)
+{
+	struct remote_line *line __cleanup(remote_line_freep) = NULL;
+	FILE *from __cleanup(fclosep) = NULL;
+	int err = remote_connect(remote, silence_ms, &line, d);
+
+	if (err)
+		return err;
+	if (remote_send(line, request, strlen(request)))
+		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",
+				strerror(errno));
+	from = fopencookie(line, "r", (cookie_io_functions_t){ .read = cookie_receive });
+	return from ? reply_read(from, silence_ms, ret, d) : diag_oom(d);
+}
+
 /*
  * Tries once. 0 with a reply of any status, always to be freed; -EAGAIN without d: too many wait.
  */
-static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
-		      struct ipc_reply *ret, struct diag *d)
+static int local_ask(const char *path, const char *request, unsigned int silence_ms,
+		     struct ipc_reply *ret, struct diag *d)
 {
 	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -221,21 +249,27 @@ static int daemon_ask(const char *path, const char *request, unsigned int silenc
 	return reply_read(from, silence_ms, ret, d);
 }
 
-static int daemon_ask_patiently(const char *path, const char *request,
-				const struct ipc_patience *patience, struct ipc_reply *ret,
-				struct diag *d)
+static int ask_once(const struct place *place, const char *request, unsigned int silence_ms,
+		    struct ipc_reply *ret, struct diag *d)
+{
+	return place->remote ? remote_ask(place->remote, request, silence_ms, ret, d)
+			     : local_ask(place->path, request, silence_ms, ret, d);
+}
+
+static int ask_patiently(const struct place *place, const char *request,
+			 const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
 	const uint64_t end_ns = clock_mono_ns() + patience->busy_ms * NS_PER_MS;
 	unsigned int pause_ms = FIRST_PAUSE_MS;
 
 	for (;;) {
-		int err = daemon_ask(path, request, patience->silence_ms, ret, d);
+		int err = ask_once(place, request, patience->silence_ms, ret, d);
 
 		if (err != -EAGAIN && (err || ret->status != STATUS_BUSY))
 			return err;
 		if (clock_mono_ns() >= end_ns)
 			return err ? diag_set(d, DIAG_FAILED, EBUSY,
-					      "too many clients wait at %s: ask later", path)
+					      "too many clients wait at %s: ask later", place->path)
 				   : 0;
 		if (!err)
 			ipc_reply_done(ret);
@@ -246,21 +280,25 @@ static int daemon_ask_patiently(const char *path, const char *request,
 	}
 }
 
-int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
-	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
+static int call(const struct place *place, const char *method, const struct ipc_url *url,
+		const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
 	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	char request[IPC_URL_BYTES + 64];
+	char *request = NULL;
 	int err;
 
 	if (url->is_too_long)
 		return diag_set(d, DIAG_USAGE, E2BIG,
 				"too much for one question to the daemon: name fewer processes, "
 				"calls or columns");
-	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method,
-		 url->text);
-	err = daemon_ask_patiently(socket_path, request, patience ?: &usual, &reply, d);
+	if (asprintf(&request, "%s %s HTTP/1.1\r\n%s\r\n", method, url->text,
+		     place->remote ? remote_head(place->remote) : "Host: localhost\r\n") < 0)
+		return diag_oom(d);
+	err = ask_patiently(place, request, patience ?: &usual, &reply, d);
+	/* It may have a secret. */
+	explicit_bzero(request, strlen(request));
+	free(request);
 	if (err)
 		return err;
 	if (reply.status != STATUS_OK)
@@ -268,4 +306,16 @@ int ipc_call(const char *socket_path, const char *method, const struct ipc_url *
 	*ret = reply;
 	reply.body = NULL;
 	return 0;
+}
+
+int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
+	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
+{
+	return call(&(struct place){ .path = socket_path }, method, url, patience, ret, d);
+}
+
+int ipc_call_remote(const struct remote *remote, const char *method, const struct ipc_url *url,
+		    const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
+{
+	return call(&(struct place){ .remote = remote }, method, url, patience, ret, d);
 }

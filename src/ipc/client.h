@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks a daemon one question over its unix socket. The daemon is not trusted to be well-behaved. */
+/* Asks a daemon one question over its unix socket, or over TCP on another host. The daemon is not trusted to be well-behaved. */
 #pragma once
 
-#include "base/diag.h"
+#include "ipc/remote.h"
 
 /* A daemon understands requests of 8 KiB with their head. */
 #define IPC_URL_BYTES (6 << 10)
@@ -47,3 +47,7 @@ struct ipc_patience {
  */
 int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
+
+/* The same of another host; what is wrong with the connection has the errors of remote_connect(). */
+int ipc_call_remote(const struct remote *remote, const char *method, const struct ipc_url *url,
+		    const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);

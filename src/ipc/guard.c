@@ -5,17 +5,11 @@
  */
 #include "ipc/guard.h"
 
-#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <strings.h>
-#include <sys/stat.h>
 
-#include "base/text.h"
-
-/* A larger file is none of these. */
-#define FILE_BYTES_MAX   ((size_t)1 << 20)
-#define SECRET_BYTES_MAX 512
+#include "ipc/key_file.h"
 
 enum guard_text {
 	TEXT_CERTIFICATE,
@@ -40,34 +34,6 @@ struct guard {
 };
 
 /* --- files -------------------------------------------------------------------------------------- */
-
-static int read_text(enum guard_text which, const char *path, char **ret, struct diag *d)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *text __cleanup(freep) = NULL;
-	struct stat st;
-	ssize_t size;
-
-	if (fd < 0 || fstat(fd, &st))
-		return diag_set(d, DIAG_FAILED, errno, "%s: cannot read %s: %s", texts[which].name,
-				path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || (size_t)st.st_size > FILE_BYTES_MAX)
-		return diag_set(d, DIAG_FAILED, EINVAL, "%s: %s is not a file of at most 1 MiB",
-				texts[which].name, path);
-	if (texts[which].is_secret && st.st_mode & (S_IRWXO | S_IWGRP))
-		return diag_set(d, DIAG_FAILED, EPERM,
-				"%s: others may read or change %s: chmod 600 or 640 it",
-				texts[which].name, path);
-	text = calloc(1, FILE_BYTES_MAX + 1);
-	if (!text)
-		return diag_oom(d);
-	size = read(fd, text, FILE_BYTES_MAX);
-	if (size < 0)
-		return diag_set(d, DIAG_FAILED, errno, "%s: cannot read %s: %s", texts[which].name,
-				path, strerror(errno));
-	*ret = strdup(text);
-	return *ret ? 0 : diag_oom(d);
-}
 
 static void credentials_freep(gnutls_certificate_credentials_t *credentials)
 {
@@ -129,52 +95,14 @@ static int check_client_ca(const struct guard *guard, const struct guard_files *
 	return 0;
 }
 
-/* What a client's header says: Bearer TOKEN, or Basic and USER:PASSWORD in base64. NULL: no memory. */
-static char *header_of(const char *secret)
+static int take_secret(void *closure, const char *secret)
 {
-	const gnutls_datum_t plain = { (unsigned char *)secret, (unsigned int)strlen(secret) };
-	gnutls_datum_t encoded = { NULL, 0 };
-	char *header = NULL;
+	struct guard *guard = closure;
 
-	if (!strchr(secret, ':'))
-		return asprintf(&header, "Bearer %s", secret) < 0 ? NULL : header;
-	if (gnutls_base64_encode2(&plain, &encoded))
-		return NULL;
-	if (asprintf(&header, "Basic %.*s", (int)encoded.size, (char *)encoded.data) < 0)
-		header = NULL;
-	gnutls_free(encoded.data);
-	return header;
-}
-
-/* A line each; empty ones and those with # before them are none. */
-static int read_secrets(struct guard *guard, const char *path, struct diag *d)
-{
-	char *copy __cleanup(freep) = strdup(guard->texts[TEXT_SECRETS]), *at = copy, *line;
-	unsigned int number = 0;
-
-	if (!copy)
-		return diag_oom(d);
-	while ((line = strsep(&at, "\n"))) {
-		number++;
-		line[strcspn(line, "\r")] = '\0';
-		if (!*line || *line == '#')
-			continue;
-		if (strlen(line) > SECRET_BYTES_MAX || (!strchr(line, ':') && strchr(line, ' ')))
-			return diag_set(d, DIAG_FAILED, EINVAL,
-					"--listen-auth: line %u of %s is neither a token nor "
-					"USER:PASSWORD",
-					number, path);
-		if (!array_grow(&guard->secrets, guard->nr_secrets, sizeof(*guard->secrets)))
-			return diag_oom(d);
-		guard->secrets[guard->nr_secrets] = header_of(line);
-		if (!guard->secrets[guard->nr_secrets++])
-			return diag_oom(d);
-	}
-	if (guard->nr_secrets)
-		return 0;
-	return diag_set(d, DIAG_FAILED, EINVAL,
-			"--listen-auth: %s has no secret: write a token or USER:PASSWORD into it",
-			path);
+	if (!array_grow(&guard->secrets, guard->nr_secrets, sizeof(*guard->secrets)))
+		return -ENOMEM;
+	guard->secrets[guard->nr_secrets] = key_file_header(secret);
+	return guard->secrets[guard->nr_secrets++] ? 0 : -ENOMEM;
 }
 
 /* --- the guard ---------------------------------------------------------------------------------- */
@@ -197,24 +125,19 @@ int guard_new(const struct guard_files *files, struct guard **ret, struct diag *
 			       "--listen-client-ca needs --listen-cert and --listen-key");
 	for (int i = 0; i < NR_GUARD_TEXT && !err; i++) {
 		if (paths[i])
-			err = read_text(i, paths[i], &guard->texts[i], d);
+			err = key_file_read(texts[i].name, paths[i], texts[i].is_secret,
+					    &guard->texts[i], d);
 	}
 	if (!err && paths[TEXT_KEY])
 		err = check_pair(guard, files, d);
 	if (!err && paths[TEXT_CLIENT_CA])
 		err = check_client_ca(guard, files, d);
 	if (!err && paths[TEXT_SECRETS])
-		err = read_secrets(guard, paths[TEXT_SECRETS], d);
+		err = key_file_secrets(texts[TEXT_SECRETS].name, paths[TEXT_SECRETS],
+				       guard->texts[TEXT_SECRETS], take_secret, guard, d);
 	if (!err)
 		*ret = steal_ptr(&guard);
 	return err;
-}
-
-static void forget(char *text)
-{
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
 }
 
 void guard_free(struct guard *guard)
@@ -222,9 +145,9 @@ void guard_free(struct guard *guard)
 	if (!guard)
 		return;
 	for (int i = 0; i < NR_GUARD_TEXT; i++)
-		forget(guard->texts[i]);
+		key_file_forget(guard->texts[i]);
 	for (size_t i = 0; i < guard->nr_secrets; i++)
-		forget(guard->secrets[i]);
+		key_file_forget(guard->secrets[i]);
 	free(guard->secrets);
 	free(guard);
 }

@@ -484,6 +484,7 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	socket_peer(connection->fd, server->options.group, &request.peer);
 	refused = client_check(server, from, &sentence)
 			  ?: request_read(server, from, method, path, &request, &sentence);
+	request.peer.is_proven = !refused && guard_asks(server->options.guard);
 	if (!refused && connection->has_nul) {
 		refused = MHD_HTTP_BAD_REQUEST;
 		sentence = "%00 stands for nothing that can be asked";

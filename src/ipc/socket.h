@@ -60,7 +60,8 @@ struct ipc_peer {
 	bool known;
 	uid_t uid;
 	gid_t gid;
-	bool in_group; /* of the socket's group, by its main or another group of the peer */
+	bool in_group;  /* of the socket's group, by its main or another group of the peer */
+	bool is_proven; /* over TCP: has shown a certificate or a secret */
 };
 
 /*

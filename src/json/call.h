@@ -6,8 +6,9 @@
 #pragma once
 
 #include "calls/decode.h"
-#include "json/json.h"
 #include "model/stack.h"
+
+struct json_writer;
 
 /*
  * Writes the object without its schema, as an element of another document. The time is CLOCK_REALTIME at the end

@@ -2,6 +2,8 @@
 /* Merges the lists of rows; each is in order. */
 #include "json/exemplars.h"
 
+#include "json/json.h"
+
 #include "json/call.h"
 
 static void insert(const struct exemplar *list[EXEMPLARS_MAX], size_t *count, size_t most,

@@ -6,7 +6,10 @@
 #pragma once
 
 #include "calls/exemplars.h"
-#include "json/json.h"
+#include "model/snapshot.h"
+
+struct json_writer;
+struct json_place;
 
 /*
  * Finds the slowest calls of some rows, slowest first, as many as are wanted for a row. The rows

@@ -103,6 +103,15 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 /* Writes where and when something was counted: the members host to elapsed_ns. */
 void json_put_origin(struct json_writer *to, const struct snapshot *snapshot);
 
+/* The parts of a merged snapshot; of any other nothing is written. */
+void json_put_parts(struct json_writer *to, const struct snapshot *snapshot);
+
+/*
+ * Where a row, a process or a thread of a merged snapshot was counted; null in a sum of hosts. Of any other snapshot
+ * nothing is written.
+ */
+void json_put_part(struct json_writer *to, const struct snapshot *snapshot, uint32_t host);
+
 /* Each loss by its name, as an object under "losses". */
 void json_put_losses(struct json_writer *to, const struct losses *losses);
 
@@ -179,6 +188,10 @@ bool json_get_element(const struct json_place *at, const json_t *list, size_t in
  * which the document remembers.
  */
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks);
+
+/* Reads what these have written, and which version has saved the snapshot. */
+void json_get_parts(const struct json_place *whole, struct snapshot *snapshot);
+uint32_t json_get_part(const struct json_place *at, const struct snapshot *snapshot);
 
 /* The threads of a snapshot, as the list threads, if there are any. */
 void json_put_threads(struct json_writer *to, const struct snapshot *snapshot);

@@ -88,34 +88,13 @@ static void put_unit(struct json_writer *to, const char *cgroup)
 	json_put_bytes(to, "unit", unit, length);
 }
 
-void json_put_container(struct json_writer *to, const struct container *container)
-{
-	char name[CONTAINER_NAME_MAX] = "";
-
-	if (container)
-		container_write(container, true, name);
-	json_put_text(to, "container", container ? name : NULL);
-	json_put_text(to, "runtime",
-		      container ? container_runtime_names[container->runtime] : NULL);
-}
-
-void json_put_pod(struct json_writer *to, const struct container *container)
-{
-	char name[CONTAINER_NAME_MAX] = "";
-
-	if (container)
-		container_write_pod(container, true, name);
-	json_put_text(to, "pod", container ? name : NULL);
-	json_put_text(to, "qos", container ? pod_qos_names[container->qos] : NULL);
-}
-
 static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 		     const struct process *process)
 {
 	uint32_t uid = process ? process->uid : UID_NONE;
 
 	json_put_number_if(to, "uid", uid != UID_NONE, uid);
-	json_put_text(to, "user", process ? snapshot_user(snapshot, uid) : NULL);
+	json_put_text(to, "user", process ? snapshot_user(snapshot, process) : NULL);
 }
 
 /* --- stacks ------------------------------------------------------------------------------------- */
@@ -177,11 +156,12 @@ static void put_split(struct json_writer *to, const struct snapshot *snapshot,
 
 static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row)
 {
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+	const struct process *process = snapshot_process_of(snapshot, row);
 	char name[SYSCALL_NAME_MAX], label[ERRNO_LABEL_MAX];
 
 	row_call_name(row, name, sizeof(name));
 	json_put_object(to, NULL);
+	json_put_part(to, snapshot, row->host);
 	json_put_number_if(to, "pid", row->pid != 0, row->pid);
 	if (process)
 		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
@@ -223,6 +203,7 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 	struct container container;
 
 	json_put_object(to, NULL);
+	json_put_part(to, snapshot, process->host);
 	json_put_number_if(to, "pid", process->pid != 0, process->pid);
 	json_put_number(to, "start_ns", process->boot_ns);
 	json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
@@ -242,16 +223,6 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 }
 
 /* --- the whole ---------------------------------------------------------------------------------- */
-
-void json_put_origin(struct json_writer *to, const struct snapshot *snapshot)
-{
-	json_put_text(to, "host", snapshot->host ?: "");
-	json_put_text(to, "boot_id", snapshot->boot_id ?: "");
-	json_put_text(to, "kernel", snapshot->kernel ?: "");
-	json_put_time(to, "start", snapshot->start_ns);
-	json_put_time(to, "end", snapshot->end_ns);
-	json_put_number(to, "elapsed_ns", snapshot->elapsed_ns);
-}
 
 void json_put_losses(struct json_writer *to, const struct losses *losses)
 {
@@ -279,6 +250,7 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 
 	json_put_document(to, key);
 	json_put_origin(to, snapshot);
+	json_put_parts(to, snapshot);
 	json_put_list(to, "targets");
 	for (size_t i = 0; i < snapshot->nr_targets; i++) {
 		const struct process *target = &snapshot->targets[i];
@@ -359,6 +331,7 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	snapshot->host = json_get_text(whole, "host", 0);
 	snapshot->boot_id = json_get_text(whole, "boot_id", 0);
 	snapshot->kernel = json_get_text(whole, "kernel", 0);
+	json_get_parts(whole, snapshot);
 	snapshot->start_ns = json_get_time(whole, "start");
 	snapshot->end_ns = json_get_time(whole, "end");
 	snapshot->elapsed_ns = json_get_number(whole, "elapsed_ns", 0, 0);
@@ -407,6 +380,7 @@ static void read_processes(struct reader *reader, const struct json_place *whole
 	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
 		struct process *process = &reader->processes[reader->nr_processes++];
 
+		process->host = json_get_part(&at, snapshot);
 		process->pid =
 			(uint32_t)json_get_number(&at, "pid", JSON_OR_NULL | JSON_32_BITS, 0);
 		process->boot_ns = json_get_number(&at, "start_ns", 0, 0);
@@ -420,7 +394,8 @@ static void read_processes(struct reader *reader, const struct json_place *whole
 		for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
 			*(uint64_t *)((char *)process + process_counts[i].offset) =
 				json_get_number(&at, process_counts[i].name, JSON_OR_ABSENT, 0);
-		read_name(&at, "user", process->uid, &snapshot->users, &snapshot->nr_users);
+		read_name(&at, "user", process_user_id(process), &snapshot->users,
+			  &snapshot->nr_users);
 		read_name(&at, "cgroup", process->cgroup_id, &snapshot->cgroups,
 			  &snapshot->nr_cgroups);
 		json_check(&at, builder_add_process(reader->builder, process, false));
@@ -531,7 +506,9 @@ static void read_identity(const struct reader *reader, const struct json_place *
 	uint64_t index = json_get_number(at, "process", JSON_OR_NULL, UINT64_MAX);
 	const char *abi = json_get_word(at, "abi", 0) ?: "";
 
+	row->host = json_get_part(at, reader->snapshot);
 	if (index < reader->nr_processes) {
+		row->host = reader->processes[index].host;
 		row->pid = reader->processes[index].pid;
 		row->boot_ns = reader->processes[index].boot_ns;
 	} else if (index == UINT64_MAX) {

@@ -11,9 +11,10 @@ void json_put_threads(struct json_writer *to, const struct snapshot *snapshot)
 		const struct thread *thread = &snapshot->threads[i];
 
 		/* In a part of a snapshot, only threads of its processes are written. */
-		if (!snapshot_find_process(snapshot, thread->its.pid, thread->its.boot_ns))
+		if (!snapshot_process_like(snapshot, &thread->its))
 			continue;
 		json_put_object(to, NULL);
+		json_put_part(to, snapshot, thread->its.host);
 		json_put_number(to, "pid", thread->its.pid);
 		json_put_number(to, "start_ns", thread->its.boot_ns);
 		json_put_number(to, "tid", thread->tid);
@@ -34,6 +35,7 @@ void json_get_threads(const struct json_place *whole, struct snapshot *snapshot)
 	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
 		struct thread thread = { 0 };
 
+		thread.its.host = json_get_part(&at, snapshot);
 		thread.its.pid = (uint32_t)json_get_number(&at, "pid", JSON_32_BITS, 0);
 		thread.its.boot_ns = json_get_number(&at, "start_ns", 0, 0);
 		thread.its.threads = 1;

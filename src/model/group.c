@@ -6,9 +6,15 @@
 #include "base/text.h"
 #include "model/match.h"
 
+static int compare_host(const struct group_member *a, const struct group_member *b)
+{
+	return strcmp(a->host, b->host);
+}
+
 static int compare_pid(const struct group_member *a, const struct group_member *b)
 {
-	return compare_u64(a->row->pid, b->row->pid)
+	return compare_u64(a->row->host, b->row->host)
+		       ?: compare_u64(a->row->pid, b->row->pid)
 		       ?: compare_u64(a->row->boot_ns, b->row->boot_ns);
 }
 
@@ -122,6 +128,7 @@ static const struct {
 	unsigned int key;  /* what is compared */
 	member_compare *compare, *compare_names;
 } key_defs[] = {
+	{ "host", GROUP_HOST, GROUP_HOST, compare_host, compare_host },
 	{ "pod", GROUP_POD, GROUP_POD, compare_pod, compare_pod },
 	{ "container", GROUP_CONTAINER, GROUP_CONTAINER, compare_container, compare_container },
 	{ "unit", GROUP_UNIT, GROUP_UNIT, compare_unit, compare_unit },
@@ -230,11 +237,12 @@ static int compare_members(const void *x, const void *y, void *closure)
 {
 	const struct group_members *members = closure;
 	int order = 0;
+	bool by_name;
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_defs) && !order; i++) {
+		by_name = members->by_name || (members->has_hosts && key_defs[i].key == GROUP_USER);
 		if (members->keys & key_defs[i].key)
-			order = (members->by_name ? key_defs[i].compare_names
-						  : key_defs[i].compare)(x, y);
+			order = (by_name ? key_defs[i].compare_names : key_defs[i].compare)(x, y);
 	}
 	return order;
 }
@@ -258,10 +266,11 @@ static void members_add(struct group_members *members, const struct snapshot *sn
 		if ((members->by_name && !row->calls) || (test && !test->has(row, test->closure)))
 			continue;
 		*member = (struct group_member){ .row = row, .in_b = in_b };
-		member->process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+		member->host = snapshot_host(snapshot, row->host);
+		member->process = snapshot_process_of(snapshot, row);
 		if (member->process) {
 			member->cgroup = snapshot_cgroup(snapshot, member->process->cgroup_id);
-			member->user = snapshot_user(snapshot, member->process->uid);
+			member->user = snapshot_user(snapshot, member->process);
 		}
 		if (row->tid)
 			member->thread = snapshot_find_thread(snapshot, row);
@@ -281,7 +290,7 @@ int group_members_make(const struct snapshot *a, const struct snapshot *b, unsig
 {
 	size_t most = a->nr_rows + (b ? b->nr_rows : 0);
 
-	*ret = (struct group_members){ .keys = keys, .by_name = b };
+	*ret = (struct group_members){ .keys = keys, .has_hosts = a->origins, .by_name = b };
 	ret->items = calloc(most + 1, sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;

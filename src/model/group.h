@@ -24,6 +24,7 @@ enum group_key {
 	GROUP_CONTAINER = 1 << 18,
 	GROUP_THREAD = 1 << 19, /* the name of a thread */
 	GROUP_POD = 1 << 20,
+	GROUP_HOST = 1 << 21,
 #define GROUPS_OF_THREADS (GROUP_TID | GROUP_THREAD)
 };
 
@@ -82,6 +83,7 @@ struct group_member {
 	const struct row *row;
 	const struct process *process; /* NULL: of nobody */
 	const struct thread *thread;   /* NULL: it has ended, or is not told apart */
+	const char *host;              /* the name of where it was counted */
 	const char *cgroup;            /* its path; NULL: not known */
 	const char *unit;              /* not NUL-terminated */
 	size_t unit_length;
@@ -97,6 +99,7 @@ struct group_members {
 	struct group_member *items; /* owned; in order */
 	size_t count;
 	unsigned int keys;
+	bool has_hosts; /* they are of several hosts, on which a uid may be of different users */
 	bool by_name; /* they are of two snapshots, in which users and processes are known by their names */
 };
 

@@ -38,7 +38,7 @@ void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX])
 
 void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[PROCESS_LABEL_MAX])
 {
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+	const struct process *process = snapshot_process_of(snapshot, row);
 
 	if (!process)
 		strcpy(buf, "[overflow]");
@@ -126,8 +126,7 @@ int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_
 		return -ENOMEM;
 	for (size_t i = 0; i < nr_rows; i++) {
 		const struct row *row = rows[i];
-		const struct process *process =
-			snapshot_find_process(snapshot, row->pid, row->boot_ns);
+		const struct process *process = snapshot_process_of(snapshot, row);
 
 		for (size_t j = 0; stack_sample_at(snapshot, row, j, &samples[count]); j++) {
 			struct stack_sample *sample = &samples[count++];

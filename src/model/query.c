@@ -128,7 +128,7 @@ static bool has_container(const char *text, const struct snapshot *snapshot,
 static bool has_user(const char *text, const struct snapshot *snapshot,
 		     const struct process *process)
 {
-	const char *user = snapshot_user(snapshot, process->uid);
+	const char *user = snapshot_user(snapshot, process);
 	uint64_t uid;
 
 	if (user && !strcmp(user, text))
@@ -201,7 +201,7 @@ int snapshot_filter(const struct snapshot *snapshot, const struct process_filter
 		struct row *row = snapshot->rows[i];
 
 		if (filter_has_all(filter) || filter_has_pid(filter, row->pid) ||
-		    snapshot_find_process(out, row->pid, row->boot_ns))
+		    snapshot_process_of(out, row))
 			out->rows[out->nr_rows++] = row_ref(row);
 	}
 	*ret = steal_ptr(&out);

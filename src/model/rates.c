@@ -241,7 +241,7 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 		.pid = process->pid,
 		.boot_ns = process->boot_ns,
 		.process = process,
-		.user = snapshot_user(diff, process->uid),
+		.user = snapshot_user(diff, process),
 		.nr_processes = process->pid ? 1 : process->nr_folded,
 		.threads = process->threads,
 	};

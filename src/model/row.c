@@ -92,8 +92,9 @@ int row_unshare(struct row **row)
 
 int row_compare(const struct row *a, const struct row *b)
 {
-	int order = compare_u64(a->pid, b->pid);
+	int order = compare_u64(a->host, b->host);
 
+	order = order ?: compare_u64(a->pid, b->pid);
 	order = order ?: compare_u64(a->boot_ns, b->boot_ns);
 	order = order ?: compare_u64(a->tid, b->tid);
 	order = order ?: compare_u64(a->tid_ns, b->tid_ns);
@@ -303,6 +304,7 @@ int row_take_out(struct row *from, const struct row *part)
 
 void row_copy_identity(struct row *to, const struct row *from)
 {
+	to->host = from->host;
 	to->pid = from->pid;
 	to->boot_ns = from->boot_ns;
 	to->tid = from->tid;
@@ -315,7 +317,7 @@ void row_copy_identity(struct row *to, const struct row *from)
 
 void row_forget_owner(struct row *row)
 {
-	row->pid = row->tid = 0;
+	row->host = row->pid = row->tid = 0;
 	row->boot_ns = row->tid_ns = 0;
 	row_forget_split(row);
 }

@@ -10,6 +10,9 @@
 #include "bpftruss/abi.h"
 #include "hist/hist.h"
 
+/* Instead of a host: a sum of several. */
+#define HOST_ALL UINT32_MAX
+
 /* Instead of a number: calls whose number was lost with their room in the tables. */
 #define ROW_NR_OTHER INT64_MIN
 
@@ -36,6 +39,7 @@ struct row {
 	uint32_t refs; /* how many lists share it; 0: it is in none, but a variable */
 
 	/* Identity. pid 0 is the row of calls that found no room: counts only. */
+	uint32_t host; /* in the origins of a merged snapshot, or HOST_ALL; else 0 */
 	uint32_t pid;
 	uint64_t boot_ns; /* start of the process; with pid, its identity */
 	uint32_t tid;     /* 0: of all threads, or of those that have ended */
@@ -135,7 +139,7 @@ void row_unref(struct row *row);
  */
 int row_unshare(struct row **row);
 
-/* Orders by identity: pid, start, tid and its start, ABI, number, first argument. */
+/* Orders by identity: host, pid, start, tid and its start, ABI, number, first argument. */
 int row_compare(const struct row *a, const struct row *b);
 
 /* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the row is then to be discarded). */

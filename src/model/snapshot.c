@@ -24,14 +24,16 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
 	copy->arguments = argument_texts_ref(other->arguments);
+	copy->origins = origins_ref(other->origins);
 	copy->nr_processes = copy->nr_threads = copy->nr_rows = 0;
 	copy->nr_users = copy->nr_cgroups = 0;
 	copy->host = strdup(other->host ?: "");
 	copy->boot_id = strdup(other->boot_id ?: "");
 	copy->kernel = strdup(other->kernel ?: "");
+	copy->version = other->version ? strdup(other->version) : NULL;
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
 	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
-	    snapshot_add_names(copy, other))
+	    !copy->version != !other->version || snapshot_add_names(copy, other))
 		return -ENOMEM;
 	if (other->nr_targets)
 		memcpy(copy->targets, other->targets, other->nr_targets * sizeof(*copy->targets));
@@ -49,12 +51,14 @@ void snapshot_free(struct snapshot *snapshot)
 	names_free(snapshot->users, snapshot->nr_users);
 	names_free(snapshot->cgroups, snapshot->nr_cgroups);
 	argument_texts_free(snapshot->arguments);
+	origins_free(snapshot->origins);
 	free(snapshot->processes);
 	free(snapshot->threads);
 	free(snapshot->targets);
 	free(snapshot->host);
 	free(snapshot->boot_id);
 	free(snapshot->kernel);
+	free(snapshot->version);
 	free(snapshot);
 }
 
@@ -109,7 +113,8 @@ static uint64_t *count_of(struct process *process, size_t i)
 
 bool process_has_row(const struct process *process, const struct row *row)
 {
-	return row->pid == process->pid && row->boot_ns == process->boot_ns;
+	return row->pid == process->pid && row->boot_ns == process->boot_ns &&
+	       row->host == process->host;
 }
 
 size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
@@ -155,18 +160,56 @@ int process_compare(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	return compare_u64(x->pid, y->pid) ?: compare_u64(x->boot_ns, y->boot_ns);
+	return compare_u64(x->host, y->host)
+		       ?: compare_u64(x->pid, y->pid)
+		       ?: compare_u64(x->boot_ns, y->boot_ns);
 }
 
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns)
 {
-	struct process key = { .pid = pid, .boot_ns = boot_ns };
+	const struct process key = { .pid = pid, .boot_ns = boot_ns };
 
+	return snapshot_process_like(snapshot, &key);
+}
+
+const struct process *snapshot_process_like(const struct snapshot *snapshot,
+					    const struct process *identity)
+{
 	if (!snapshot->nr_processes)
 		return NULL;
-	return bsearch(&key, snapshot->processes, snapshot->nr_processes, sizeof(key),
+	return bsearch(identity, snapshot->processes, snapshot->nr_processes, sizeof(*identity),
 		       process_compare);
+}
+
+const struct process *snapshot_process_of(const struct snapshot *snapshot, const struct row *row)
+{
+	const struct process key = { .host = row->host, .pid = row->pid, .boot_ns = row->boot_ns };
+
+	return snapshot_process_like(snapshot, &key);
+}
+
+const char *snapshot_host(const struct snapshot *snapshot, uint32_t host)
+{
+	const struct origins *origins = snapshot->origins;
+
+	if (origins && host < origins->count)
+		return origins->items[host].host;
+	return snapshot->host ?: "";
+}
+
+void snapshot_host_label(const struct snapshot *snapshot, char buf[HOST_LABEL_MAX])
+{
+	const struct origins *origins = snapshot->origins;
+	const char *host = snapshot->host ?: "";
+	size_t count = 0;
+
+	for (size_t i = 0; origins && i < origins->count; i++)
+		count += !i || strcmp(origins->items[i - 1].host, origins->items[i].host) != 0;
+	if (count > 1)
+		snprintf(buf, HOST_LABEL_MAX, "%zu hosts", count);
+	else
+		text_escape_visible(host, (HOST_LABEL_MAX - 1) / 4, buf);
 }
 
 static int compare_row(const void *key, const void *member)
@@ -185,9 +228,11 @@ static int compare_threads(const void *a, const void *b)
 
 const struct thread *snapshot_find_thread(const struct snapshot *snapshot, const struct row *row)
 {
-	const struct thread key = { .tid = row->tid,
-				    .tid_ns = row->tid_ns,
-				    .its = { .pid = row->pid, .boot_ns = row->boot_ns } };
+	const struct thread key = {
+		.tid = row->tid,
+		.tid_ns = row->tid_ns,
+		.its = { .host = row->host, .pid = row->pid, .boot_ns = row->boot_ns }
+	};
 
 	if (!snapshot->nr_threads)
 		return NULL;
@@ -265,9 +310,14 @@ int snapshot_add_names(struct snapshot *to, const struct snapshot *from)
 	return err;
 }
 
-const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid)
+uint64_t process_user_id(const struct process *process)
 {
-	return id_names_find(snapshot->users, snapshot->nr_users, uid);
+	return (uint64_t)process->host << 32 | process->uid;
+}
+
+const char *snapshot_user(const struct snapshot *snapshot, const struct process *process)
+{
+	return id_names_find(snapshot->users, snapshot->nr_users, process_user_id(process));
 }
 
 const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)

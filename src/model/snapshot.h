@@ -7,6 +7,7 @@
 
 #include "bpftruss/abi.h"
 #include "model/argument.h"
+#include "model/origin.h"
 #include "model/row.h"
 #include "model/stack.h"
 
@@ -85,6 +86,7 @@ struct usage {
  * all further names. pid 0, boot_ns 0 is nobody: the calls that found no room.
  */
 struct process {
+	uint32_t host; /* in the origins of a merged snapshot, or HOST_ALL; else 0 */
 	uint32_t pid;
 	uint64_t boot_ns;
 	uint32_t uid;       /* effective */
@@ -148,7 +150,7 @@ unsigned int process_subtract_counts(struct process *from, const struct process 
  */
 #define FOLDED_FIRST (UINT64_MAX / 4)
 
-/* Orders processes by pid and start. */
+/* Orders processes by host, pid and start. */
 int process_compare(const void *a, const void *b);
 
 /* Whether ended processes fold into the same group: by name, user and cgroup. */
@@ -172,11 +174,12 @@ int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char 
 struct exemplars;
 
 struct snapshot {
-	char *host, *boot_id, *kernel;
-	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
-	uint64_t elapsed_ns;      /* CLOCK_MONOTONIC */
-	uint64_t end_mono_ns;     /* CLOCK_MONOTONIC at the end: ages are measured to it */
-	bool has_runq;            /* the kernel knows run-queue time */
+	char *host, *boot_id, *kernel; /* "" where the parts of a merged one differ */
+	char *version;                 /* of the program that has saved it; NULL: of this one */
+	int64_t start_ns, end_ns;      /* CLOCK_REALTIME */
+	uint64_t elapsed_ns;           /* CLOCK_MONOTONIC */
+	uint64_t end_mono_ns;          /* CLOCK_MONOTONIC at the end: ages are measured to it */
+	bool has_runq;                 /* the kernel knows run-queue time */
 	bool caller_pidns;        /* pids are those of another than the initial pid namespace */
 	uint64_t slower_than_ns;  /* calls that took less are not in it; 0: all are */
 	bool selected;            /* only some kinds of calls are in it */
@@ -195,10 +198,12 @@ struct snapshot {
 	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
 	struct exemplars *exemplars;      /* the slowest calls; borrowed; NULL: none were taken */
 	struct argument_texts *arguments; /* paths and files of the rows; shared; NULL: none */
+	struct origins *origins; /* by origin_compare(); shared; NULL: it is not merged of others */
 
-	struct id_name *users; /* by uid */
+	struct id_name *users; /* by process_user_id() */
 	size_t nr_users;
-	struct id_name *cgroups; /* by cgroup id: paths from the root of the hierarchy */
+	struct id_name *cgroups; /* by cgroup id: paths from the root of the hierarchy; in a merged
+				    snapshot the ids are its own */
 	size_t nr_cgroups;
 };
 
@@ -212,9 +217,21 @@ int snapshot_new_part(const struct snapshot *other, struct snapshot **ret);
 void snapshot_free(struct snapshot *snapshot);
 CLEANUP_OF(snapshot, snapshot_free)
 
-/* NULL when absent. */
+/* A process of a snapshot that is not merged; NULL when absent. */
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
+
+/* The process of the same identity, and that of a row; NULL when absent. */
+const struct process *snapshot_process_like(const struct snapshot *snapshot,
+					    const struct process *identity);
+const struct process *snapshot_process_of(const struct snapshot *snapshot, const struct row *row);
+
+/* The name of the host with an index: "" when it is not known. */
+const char *snapshot_host(const struct snapshot *snapshot, uint32_t host);
+
+/* Writes the name of its host, or how many hosts it is merged of. */
+#define HOST_LABEL_MAX 256
+void snapshot_host_label(const struct snapshot *snapshot, char buf[HOST_LABEL_MAX]);
 
 /* The thread of a row, whose tid is not 0; NULL when it has ended or is not known. */
 const struct thread *snapshot_find_thread(const struct snapshot *snapshot, const struct row *row);
@@ -229,8 +246,11 @@ struct row *const *snapshot_place_row(const struct snapshot *snapshot, const str
 /* Adds names of users and cgroups that another one has. Returns 0 or -ENOMEM. */
 int snapshot_add_names(struct snapshot *to, const struct snapshot *from);
 
+/* The id by which the name of a process's user is found: a uid has a name on each host. */
+uint64_t process_user_id(const struct process *process);
+
 /* Names of a process's user and cgroup; NULL when unknown. */
-const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
+const char *snapshot_user(const struct snapshot *snapshot, const struct process *process);
 const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id);
 
 /*

@@ -27,11 +27,11 @@ void svg_escape(const char *text, FILE *out)
 void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot *snapshot,
 	      const char *remark)
 {
-	char text[512], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256];
+	char text[512], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[HOST_LABEL_MAX];
 
 	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
 	format_age(snapshot->elapsed_ns, age, sizeof(age));
-	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
+	snapshot_host_label(snapshot, host);
 	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s%s%s", host, start, age, remark,
 		 *remark ? "; " : "",
 		 snapshot_is_exact(snapshot) ? "exact: no call is missing"

@@ -19,6 +19,14 @@ static bool name_text(const char *name, size_t length, char *buf)
 	return true;
 }
 
+static bool host_text(const struct column_scope *scope, const struct group *group, char *buf)
+{
+	const char *host = snapshot_host(scope->snapshot, group->sum.host);
+
+	text_escape_visible(host, (COLUMN_TEXT_MAX - 1) / 4, buf);
+	return *host;
+}
+
 /* The path of a group's cgroup, or NULL. */
 static const char *group_cgroup(const struct column_scope *scope, const struct group *group)
 {
@@ -82,7 +90,7 @@ static bool user_text(const struct column_scope *scope, const struct group *grou
 
 	if (!process || process->uid == UID_NONE)
 		return false;
-	name = snapshot_user(scope->snapshot, process->uid);
+	name = snapshot_user(scope->snapshot, process);
 	if (name)
 		text_escape_visible(name, (COLUMN_TEXT_MAX - 1) / 4, buf);
 	else
@@ -227,6 +235,7 @@ enum {
 #define QUANTILE(word, q) NUMBER(word, word "_ns", COLUMN_LATENCY, NUMBER_QUANTILE, .quantile = q)
 
 static const struct column columns[] = {
+	KEY("host", COLUMN_TEXT, GROUP_HOST, GROUP_PID, NUMBER_NONE, host_text),
 	KEY("pid", COLUMN_ID, GROUP_PID, 0, NUMBER_PID, pid_text),
 	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID, tid_text),
 	KEY("thread", COLUMN_TEXT, GROUP_THREAD | GROUP_TID, 0, NUMBER_NONE, thread_text),

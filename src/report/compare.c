@@ -138,7 +138,7 @@ static int print_heading(const struct compare_input *input, const struct table_o
 	const struct compare_source *sources[] = { &input->a, &input->b };
 	size_t text_max = options->width ? 16 + (size_t)options->width / 20 : SIZE_MAX;
 	struct grid *grid __cleanup(grid_freep) = NULL;
-	char cell[COLUMN_TEXT_MAX];
+	char cell[COLUMN_TEXT_MAX], hosts[2][HOST_LABEL_MAX];
 
 	if (grid_new(NR_HEAD, &grid))
 		return -ENOMEM;
@@ -149,13 +149,12 @@ static int print_heading(const struct compare_input *input, const struct table_o
 
 		grid_add_row(grid);
 		grid_set(grid, HEAD_SIDE, i ? "B" : "A");
-		for (size_t head = HEAD_LABEL; head <= HEAD_HOST; head++) {
-			const char *text = head == HEAD_LABEL ? sources[i]->label : snapshot->host;
-
-			text_escape_visible(text ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
-			text_cut(cell, text_max);
-			grid_set(grid, head, cell);
-		}
+		text_escape_visible(sources[i]->label ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
+		text_cut(cell, text_max);
+		grid_set(grid, HEAD_LABEL, cell);
+		snapshot_host_label(snapshot, hosts[i]);
+		text_cut(hosts[i], text_max);
+		grid_set(grid, HEAD_HOST, hosts[i]);
 		clock_local(snapshot->start_ns, cell, sizeof(cell));
 		grid_set(grid, HEAD_FROM, cell);
 		clock_local(snapshot->end_ns, cell, sizeof(cell));
@@ -166,7 +165,7 @@ static int print_heading(const struct compare_input *input, const struct table_o
 					(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
 		grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
 	}
-	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
+	if (!strcmp(hosts[0], hosts[1]))
 		grid_hide(grid, HEAD_HOST);
 	grid_add_line(grid, "");
 	return grid_print(grid, options->width, out);
@@ -457,7 +456,7 @@ static void print_overlap(const struct compare_input *input, FILE *out)
 	const int64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
 	const int64_t to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
 
-	if (from < to && !strcmp(a->host, b->host))
+	if (from < to && !strcmp(a->host, b->host) && !a->origins && !b->origins)
 		fprintf(out, "A and B overlap: %.1f s are in both\n",
 			(double)(to - from) / (double)NS_PER_SEC);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the rows of a report as a JSON object, where a table was asked for and not all that was counted. */
 #include "json/exemplars.h"
+#include "json/json.h"
 #include "report/rows.h"
 
 static void put_hist(struct json_writer *to, const char *name, const struct hist *hist)
@@ -70,4 +71,45 @@ int report_rows_json(const struct snapshot *snapshot, const struct report_option
 	err = rows_give(snapshot, options, take_row, &writer);
 	json_put_end(to);
 	return json_end(to) ?: err;
+}
+
+int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_document(&to, NULL);
+	json_put_origin(&to, snapshot);
+	json_put_text(&to, "report", text);
+	return json_end(&to);
+}
+
+int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d)
+{
+	struct json_document document __cleanup(json_close);
+	const struct json_place whole = json_open(&document, json, size, d);
+	const char *text = json_get_word(&whole, "report", 0);
+	struct report_text report = {
+		.start_ns = json_get_time(&whole, "start"),
+		.end_ns = json_get_time(&whole, "end"),
+		.elapsed_ns = json_get_number(&whole, "elapsed_ns", 0, 0),
+	};
+	char *at;
+
+	if (document.err)
+		return document.err;
+	at = report.text = malloc(TEXT_ESCAPED_MAX(strlen(text)));
+	if (!at)
+		return diag_oom(d);
+	/* All but line ends as it can be shown, which changes nothing of a report of ours. */
+	for (size_t length;; text += length + 1) {
+		length = strcspn(text, "\n");
+		text_escape_visible(text, length, at);
+		at += strlen(at);
+		if (!text[length])
+			break;
+		*at++ = '\n';
+	}
+	*ret = report;
+	return 0;
 }

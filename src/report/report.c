@@ -2,8 +2,6 @@
 /* Writes a snapshot in the form that was asked for, and says how far a text report can be trusted. */
 #include "report/report.h"
 
-#include "json/json.h"
-
 const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
 	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
@@ -284,47 +282,6 @@ int report_write(const struct snapshot *snapshot, const struct report_options *o
 	if (err || !options->show_stacks || has_stacks_inside(options->format))
 		return err;
 	return report_stacks(snapshot, &options->table, &options->stacks, out);
-}
-
-int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)
-{
-	struct json_writer to;
-
-	json_begin(&to, out);
-	json_put_document(&to, NULL);
-	json_put_origin(&to, snapshot);
-	json_put_text(&to, "report", text);
-	return json_end(&to);
-}
-
-int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d)
-{
-	struct json_document document __cleanup(json_close);
-	const struct json_place whole = json_open(&document, json, size, d);
-	const char *text = json_get_word(&whole, "report", 0);
-	struct report_text report = {
-		.start_ns = json_get_time(&whole, "start"),
-		.end_ns = json_get_time(&whole, "end"),
-		.elapsed_ns = json_get_number(&whole, "elapsed_ns", 0, 0),
-	};
-	char *at;
-
-	if (document.err)
-		return document.err;
-	at = report.text = malloc(TEXT_ESCAPED_MAX(strlen(text)));
-	if (!at)
-		return diag_oom(d);
-	/* All but line ends as it can be shown, which changes nothing of a report of ours. */
-	for (size_t length;; text += length + 1) {
-		length = strcspn(text, "\n");
-		text_escape_visible(text, length, at);
-		at += strlen(at);
-		if (!text[length])
-			break;
-		*at++ = '\n';
-	}
-	*ret = report;
-	return 0;
 }
 
 /* --- trust: how far a report can be trusted -------------------------------------------------------- */

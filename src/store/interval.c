@@ -144,7 +144,7 @@ struct kind kind_of(const struct snapshot *snapshot, const struct process *proce
 	kind.id = !process->pid && process_same_kind(process, &others) ? KIND_OTHERS : 0;
 	memcpy(kind.comm, process->comm, strnlen(process->comm, sizeof(process->comm)));
 	kind.uid = process->uid;
-	kind.user = snapshot_user(snapshot, process->uid);
+	kind.user = snapshot_user(snapshot, process);
 	kind.cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
 	return kind;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes the reader of JSON reports. A snapshot that it takes must stand every report, and be the
- * same again when it is written and read once more.
+ * same again when it is written and read once more, also merged with one of another host.
  */
+#include "model/merge.h"
 #include "report/report.h"
 #include "fuzz.h"
 
@@ -78,6 +79,27 @@ static void check_again(const struct text *text)
 	require(again.size == text->size && !memcmp(again.bytes, text->bytes, text->size));
 }
 
+static void check_merged(const struct snapshot *snapshot)
+{
+	__cleanup(snapshot_freep) struct snapshot *merged = NULL;
+	__cleanup(snapshot_freep) struct snapshot *sum = NULL;
+	__cleanup(stack_table_freep) struct stack_table *stacks = NULL;
+	struct text text __cleanup(text_done) = { .bytes = NULL };
+	struct text of_sum __cleanup(text_done) = { .bytes = NULL };
+	struct snapshot other = *snapshot;
+	const struct merge_input inputs[] = { { "one", snapshot }, { "other", &other } };
+
+	other.host = "another";
+	/* Those that are merged of others overlap with themselves. */
+	if (snapshot_merge(inputs, snapshot->origins ? 1 : 2, &merged, &stacks, NULL))
+		return;
+	write_json(merged, &text);
+	check_again(&text);
+	require(!snapshot_sum_hosts(merged, &sum));
+	write_json(sum, &of_sum);
+	check_again(&of_sum);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -94,5 +116,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_pictures(snapshot, nowhere);
 	write_json(snapshot, &text);
 	check_again(&text);
+	check_merged(snapshot);
 	return 0;
 }

@@ -179,6 +179,66 @@ def test_prometheus_scrapes_through_tls(live, tmp_path, files, job):
         assert prometheus.value("bpftruss_attached") == 1
 
 
+# --- reports of other hosts ----------------------------------------------------------------------
+
+
+def ask(port, verb, *words, address="https://127.0.0.1:%d"):
+    return run(verb, "--host", address % port, *words)
+
+
+def test_reports_of_another_host(live, tmp_path, files):
+    options = files.options("cert", "key", "client-ca", "auth")
+    _, port = serve(live, tmp_path, *options, "--listen-reports")
+    known = ["--ca", files["ca.pem"], "--cert", files["client.pem"], "--key", files["client.key"],
+             "--auth", files["auth"]]  # fmt: skip
+    said = ask(port, "snapshot", "--json", *known)
+    assert said.returncode == 0, said.stderr
+    saved = str(tmp_path / "saved")
+    write(saved, said.stdout)
+    assert '"host"' in said.stdout
+    # What has come since, and all that a table is made of, by any name of the host.
+    table = ask(port, "snapshot", "--since", saved, "-w", "--by", "host,comm", *known,
+                address="https://localhost:%d/")  # fmt: skip
+    assert table.returncode == 0 and "sum" in table.stdout, table.stderr
+    for verb, *words in (["status"], ["history"], ["baseline", "list"],
+                         ["compare", saved, "now"]):  # fmt: skip
+        said = ask(port, verb, *words, *known)
+        assert said.returncode == 0, (verb, said.stderr)
+    # Over TCP nothing can be changed.
+    said = ask(port, "baseline", "save", "monday", *known)
+    assert said.returncode == 1 and "permission denied" in said.stderr
+    assert files.curl(port, *BASIC, path="/v1/recorder?from=0", who="client")[0] == 403
+
+
+def test_reports_are_only_for_who_is_known(live, tmp_path, files):
+    _, port = serve(live, tmp_path, *files.options("cert", "key", "auth"), "--listen-reports")
+    ca, auth = ["--ca", files["ca.pem"]], ["--auth", files["auth"]]
+    wrong = files.write("wrong", "another\n")
+    for words, sentence in [
+        (ca, "send a token or a password of listen-auth"),
+        ([*ca, "--auth", wrong], "send a token or a password of listen-auth"),
+        (["--ca", files["stranger-ca.pem"], *auth], "127.0.0.1:%d is not trusted: " % port),
+        (auth, " is not trusted: "),
+    ]:
+        said = ask(port, "status", *words)
+        assert said.returncode == 1 and sentence in said.stderr, words
+        assert said.stderr.count("\n") == 1
+    said = ask(port, "status", *auth, address="http://127.0.0.1:%d")
+    assert said.returncode == 1 and said.stderr.count("\n") == 1
+    # A certificate of another name is none of this host.
+    files.openssl("req", *files.new_key("server"), "-out", files["server.csr"], "-subj", "/CN=server")
+    said = ask(port, "status", *ca, *auth, address="https://127.0.0.2:%d")
+    assert said.returncode == 1 and "is not trusted: " in said.stderr
+    assert ask(port, "status", *ca, *auth).returncode == 0
+
+
+def test_metrics_alone_unless_reports_are_allowed(live, tmp_path, files):
+    _, port = serve(live, tmp_path, *files.options("auth"), address="127.0.0.1")
+    assert files.curl(port, *BEARER, scheme="http")[0] == 200
+    said = ask(port, "status", "--auth", files["auth"], address="http://127.0.0.1:%d")
+    assert said.returncode == 1 and "listen-reports" in said.stderr
+
+
 # --- mistakes ------------------------------------------------------------------------------------
 
 LISTEN = ["--listen", "0.0.0.0:9477"]
@@ -201,6 +261,52 @@ def refused(*words):
 ])  # fmt: skip
 def test_too_little_is_refused(files, given, sentence):
     assert sentence in refused(*LISTEN, *files.options(*given))
+
+
+def test_reports_for_strangers_are_refused(files):
+    options = ["--listen", "127.0.0.1:9477", "--listen-reports"]
+    assert "--listen-reports needs --listen-auth or --listen-client-ca" in refused(*options)
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["--host", "web-1:9477"], "--host: web-1:9477 is not https://HOST:PORT"),
+    (["--host", "https://"], "is not https://HOST:PORT"),
+    (["--host", "https://web-1:9477/metrics"], "is not https://HOST:PORT"),
+    (["--host", "https://web-1:x"], "is not https://HOST:PORT"),
+    (["--host", "https://[::1"], "is not https://HOST:PORT"),
+    (["--host", "http://192.0.2.1:9477"], "use https://, or say --insecure, too"),
+    (["--host", "http://127.0.0.1.example:9477"], "use https://, or say --insecure, too"),
+    (["--host", "https://192.0.2.1", "--insecure"], "--insecure is for addresses with http://"),
+    (["--host", "http://127.0.0.1", "--ca", "x"], "--ca needs an address with https://"),
+    (["--host", "https://127.0.0.1", "--cert", "x"], "--cert needs --key"),
+    (["--host", "https://127.0.0.1", "--socket", "x"], "give either it or --host"),
+    (["--ca", "x"], "are about another host: give --host, too"),
+])  # fmt: skip
+def test_a_wrong_way_to_another_host_is_one_sentence(words, sentence):
+    result = run("status", *words)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1, result.stderr
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("option, name, text, mode, sentence", [
+    ("--ca", "ca.pem", "x", 0o644, "--ca: %s has no certificate in the form PEM"),
+    ("--auth", "auth", "a b\n", 0o600, "--auth: line 1 of %s is neither a token nor"),
+    ("--auth", "auth", "a\n", 0o644, "--auth: others may read or change %s"),
+    ("--auth", "none", None, 0, "--auth: cannot read %s"),
+])  # fmt: skip
+def test_a_mistake_in_a_file_of_a_client_is_one_sentence(files, option, name, text, mode, sentence):
+    if text:
+        files.write(name, text, mode)
+    words = {"--ca": files["ca.pem"], option: files[name]}
+    result = run("status", "--host", "https://127.0.0.1:9", *[word for pair in words.items() for word in pair])
+    assert result.returncode == 1 and sentence % files[name] in result.stderr
+
+
+def test_a_host_that_does_not_answer_is_named(files):
+    port = port_free()
+    result = run("status", "--host", "https://127.0.0.1:%d" % port, "--ca", files["ca.pem"])
+    assert result.returncode == 1
+    assert "no daemon answers at 127.0.0.1:%d: Connection refused" % port in result.stderr
 
 
 @pytest.mark.parametrize("name", ["cert", "key", "client-ca", "auth"])

@@ -64,7 +64,7 @@ TEST(test_refused)
 	assert_int_equal(columns_parse("call,time,seconds,mean", &list, NULL), 0);
 	assert_ptr_equal(list.columns[2], column_named("cpu"));
 	assert_int_equal(column_find("--sort", "speed", &column, &d), -EINVAL);
-	assert_memory_equal(d.text, "--sort: no column \"speed\"; the columns are pid, ", 48);
+	assert_memory_equal(d.text, "--sort: no column \"speed\"; the columns are host, ", 49);
 	for (size_t i = 0; column_at(i); i++)
 		assert_non_null(strstr(d.text, column_at(i)->name));
 	assert_string_equal(d.text + strlen(d.text) - 7, ", bytes");

@@ -22,7 +22,7 @@ HISTORY_TEST(test_names, 2)
 		assert_int_equal(process->pid, 0);
 		assert_true(process->boot_ns > FOLDED_FIRST);
 		assert_int_equal(process->nr_folded, 1);
-		assert_string_equal(snapshot_user(sum, process->uid), "www");
+		assert_string_equal(snapshot_user(sum, process), "www");
 		assert_string_equal(snapshot_cgroup(sum, process->cgroup_id),
 				    "/system.slice/web.service");
 	}

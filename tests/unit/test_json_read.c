@@ -261,7 +261,8 @@ SNAPSHOT_TEST(test_all_fields, snapshot_of_all_fields())
 	assert_same_reports(snapshot, back.snapshot);
 	assert_same_rest(snapshot, back.snapshot);
 	assert_int_equal(back.snapshot->start_ns, -1500000000);
-	assert_string_equal(snapshot_user(back.snapshot, 5), "us\"er\x80");
+	assert_string_equal(snapshot_user(back.snapshot, &(struct process){ .uid = 5 }),
+			    "us\"er\x80");
 	assert_string_equal(snapshot_cgroup(back.snapshot, 99), "/a.slice/\x9b.service/in");
 }
 

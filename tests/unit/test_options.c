@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cmd/options.h"
+#include "cmd/asking.h"
 #include "cmd/reporting.h"
 
 static const struct verb count_face = { .name = "", .bit = VERB_COUNT };

@@ -488,7 +488,7 @@ TEST(test_all)
 	assert_int_equal(snapshot_filter(snapshot, &one, &left), 0);
 	assert_has(left, nr_processes, 1, losses.count[LOSS_TASK_TABLE_FULL], 4);
 	assert_same(left, snapshot, elapsed_ns, end_mono_ns);
-	assert_string_equal(snapshot_user(left, 33), "www-data");
+	assert_string_equal(snapshot_user(left, &(struct process){ .uid = 33 }), "www-data");
 }
 
 /* The text of random characters of a set. */

@@ -7,7 +7,7 @@
 
 static const struct verb *const verbs[] = {
 	&calls_verb,    &top_verb,     &doctor_verb, &snapshot_verb, &status_verb,
-	&baseline_verb, &compare_verb, &report_verb, &recorder_verb,
+	&baseline_verb, &compare_verb, &report_verb, &recorder_verb, &merge_verb,
 };
 
 static const char *const missing[] = { "daemon", "history", NULL };
