@@ -180,7 +180,7 @@ CORE_OWN := $(addprefix $(O)/src/cmd/editions/,core.o no_elf.o no_json.o no_libc
 CORE_CMD := $(addprefix $(O)/src/cmd/,asking.o baseline.o compare.o config_file.o daemon.o doctor.o \
 	history.o merge.o recorder.o report.o snapshot.o top.o editions/full.o)
 CORE_OBJ := $(filter-out $(CORE_CMD) $(addprefix $(O)/src/,collect/capabilities.o daemon/% elf/% ipc/% json/% \
-	metrics/% report/compare.o report/json.o store/% tui/%),$(OBJ)) \
+	metrics/% report/compare.o report/json.o report/page% store/% tui/%),$(OBJ)) \
 	$(addprefix $(O)/src/,daemon/log.o ipc/socket.o) $(CORE_OWN)
 
 # Other packages need not be there: their headers are not looked for either.

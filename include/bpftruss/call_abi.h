@@ -152,9 +152,9 @@ struct call_rest {
 struct open_call {
 	__u64 number;
 	__u64 left_out;
-	__u32 used;   /* bytes of pieces */
-	__u32 failed; /* a bit for each fetch that is to be tried again at the end */
-	__u64 has_fd; /* one of its descriptors is that of the conditions */
+	__u32 used;     /* bytes of pieces */
+	__u32 failed;   /* a bit for each fetch that is to be tried again at the end */
+	__u64 has_fd;   /* one of its descriptors is that of the conditions */
 	__u64 is_whole; /* its buffers are sent whole */
 	struct {
 		__u8 argument, flags, is_string, pad;

@@ -15,7 +15,7 @@ struct call_view {
 	struct call_conditions conditions;
 	const struct syscall_set *calls; /* only these; NULL: all that are counted. Borrowed */
 	uint32_t ring_bytes;             /* of each CPU; 0: as is sane */
-	uint64_t whole_fds;              /* a bit for each descriptor below 64 whose data is sent whole */
+	uint64_t whole_fds; /* a bit for each descriptor below 64 whose data is sent whole */
 	bool only_slowest; /* no others than those that took longer than any before of their thread and kind */
 };
 

@@ -11,10 +11,10 @@ static const char *const missing[] = { "top",    "doctor",  "daemon",   "snapsho
 				       "status", "history", "baseline", "compare",
 				       "report", "merge",   "recorder", NULL };
 
-static const char *const missing_options[] = { "json",       "exemplars",     "in-flight",
-					       "stacks",     "kernel-stacks", "inline",
-					       "debuginfod", "folded",        "pprof",
-					       "flame",      "stack-trace",   NULL };
+static const char *const missing_options[] = {
+	"json",   "exemplars", "in-flight", "stacks",      "kernel-stacks", "inline", "debuginfod",
+	"folded", "pprof",     "flame",     "stack-trace", "html",          NULL
+};
 
 /* Nothing leads to it: top is missing. */
 const struct verb top_report_verb = { .name = "top", .bit = VERB_TOP_REPORT };

@@ -19,6 +19,12 @@ int report_rows_json(const struct snapshot *snapshot, const struct report_option
 	return -ENOTSUP;
 }
 
+int report_page(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
+{
+	(void)snapshot, (void)options, (void)out;
+	return -ENOTSUP;
+}
+
 int report_in_flight_json(const struct in_flight *list, FILE *out)
 {
 	(void)list, (void)out;

@@ -13,5 +13,8 @@ static const struct verb *const verbs[] = {
 static const char *const missing[] = { "daemon", "history", NULL };
 
 const struct edition edition = {
-	verbs, ARRAY_SIZE(verbs), "static, without daemon and history", missing, NULL,
+	.verbs = verbs,
+	.nr_verbs = ARRAY_SIZE(verbs),
+	.remark = "static, without daemon and history",
+	.missing = missing,
 };
