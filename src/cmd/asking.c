@@ -180,15 +180,19 @@ int targets_filter(const struct targets *targets, const struct snapshot *snapsho
 
 int keys_fit_sum(unsigned int keys, const struct snapshot *snapshot, struct diag *d)
 {
-	const char *key = group_key_for(keys & (GROUP_HOST | GROUP_PID));
-	bool is_sum = false;
+	bool has_hosts = true, has_pids = !snapshot->nr_processes;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		is_sum |= snapshot->rows[i]->host == HOST_ALL;
-	if (!is_sum || !(keys & (GROUP_HOST | GROUP_PID)))
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		has_hosts &= snapshot->processes[i].host != HOST_ALL;
+		has_pids |= snapshot->processes[i].pid != 0;
+	}
+	if (!snapshot->origins ||
+	    !((keys & GROUP_HOST && !has_hosts) || (keys & GROUP_PID && !has_pids)))
 		return 0;
 	return diag_set(d, DIAG_FAILED, ENODATA,
-			"--by %s: this snapshot is a sum of all hosts; merge without --sum", key);
+			"--by %s: this snapshot is a sum of all %s; merge without --sum",
+			has_hosts ? "pid" : group_key_for(keys & (GROUP_HOST | GROUP_PID)),
+			has_hosts ? "processes of a name" : "hosts");
 }
 
 int options_fit_snapshot(const struct options *o, const struct snapshot *snapshot, struct diag *d)

@@ -156,7 +156,7 @@ static int merge_run(const struct options *o, struct diag *d)
 					&merged.stacks, d);
 	if (err)
 		return err;
-	if (o->sum && snapshot_sum_hosts(merged.snapshot, &sum))
+	if (o->has_sum && snapshot_sum_kinds(merged.snapshot, o->sum, &sum))
 		return diag_oom(d);
 	tell(merged.snapshot);
 	return write_merged(o, &output, sum ?: merged.snapshot, d);

@@ -32,6 +32,10 @@ static const char *const weight_words[] = {
 	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
 };
 
+static const char *const sum_words[] = {
+	[MERGE_SUM_HOSTS] = "hosts", [MERGE_SUM_PROCESSES] = "processes"
+};
+
 static const char *const metrics_words[] = {
 	[METRICS_BY_UNIT] = "unit",           [METRICS_BY_CGROUP] = "cgroup",
 	[METRICS_BY_COMM] = "comm",           [METRICS_BY_PID] = "pid",
@@ -93,8 +97,9 @@ const struct option_def option_defs[] = {
 	{ "fail-over", 0, OPTION_PERCENT, VERB_COMPARE, TO(fail_over_percent),
 	  "exit with 3 if calls, errors, time or p99 rose by more" },
 
-	{ "sum", 0, OPTION_FLAG, VERB_MERGE, TO(sum),
-	  "add up processes of the same name, user and unit on all hosts" },
+	{ "sum", 0, OPTION_CHOICE, VERB_MERGE, TO(sum),
+	  "add up processes of the same name, user and unit, on all hosts\nor on each",
+	  .arg = "[=hosts|processes]", WORDS(sum_words), ALSO(has_sum) },
 	{ "output", 'o', OPTION_FILE, VERB_MERGE, TO(output.path), "write the snapshot to FILE" },
 
 	/* Frames of top. */

@@ -11,6 +11,7 @@
 #include "collect/collector.h"
 #include "daemon/config.h"
 #include "ipc/remote.h"
+#include "model/merge.h"
 #include "model/rates.h"
 #include "report/report.h"
 #include "syscalls/syscall_set.h"
@@ -186,7 +187,8 @@ struct options {
 	struct remote_options remote;   /* without a URL: the daemon of this host */
 	const char *since, *from, *to, *step;
 	bool replace;
-	bool sum;                 /* merge: hosts are not told apart */
+	enum merge_sum sum; /* merge: if has_sum */
+	bool has_sum;
 	double fail_over_percent; /* 0: nothing fails */
 };
 

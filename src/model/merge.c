@@ -12,9 +12,6 @@
 #include "model/kind_list.h"
 #include "model/merge_stacks.h"
 
-/* Counters of rows, their histograms, and counters of processes. */
-#define NR_TOTALS (NR_ROW_COUNTERS + 1 + NR_PROCESS_COUNTS)
-
 struct input {
 	struct merge_input given;
 	uint32_t *hosts; /* owned: by its own index of a host, the index in the result */
@@ -200,36 +197,6 @@ static int check_overlaps(const struct merge *m, struct diag *d)
 	return 0;
 }
 
-/* What rows are split by. */
-static enum call_split split_of(const struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (snapshot->rows[i]->split != SPLIT_NONE)
-			return snapshot->rows[i]->split;
-	}
-	return SPLIT_NONE;
-}
-
-static int check_pair(const struct merge_input *a, const struct merge_input *b, struct diag *d)
-{
-	const enum call_split split_a = split_of(a->snapshot), split_b = split_of(b->snapshot);
-	const enum call_split split = split_a != SPLIT_NONE ? split_a : split_b;
-
-	if (a->snapshot->slower_than_ns != b->snapshot->slower_than_ns)
-		return diag_set(d, DIAG_FAILED, EINVAL,
-				"%.100s and %.100s do not have the same calls: --slower-than was "
-				"%.6g ms and %.6g ms",
-				a->name, b->name,
-				(double)a->snapshot->slower_than_ns / (double)NS_PER_MS,
-				(double)b->snapshot->slower_than_ns / (double)NS_PER_MS);
-	if (split_a != split_b && a->snapshot->nr_rows && b->snapshot->nr_rows)
-		return diag_set(d, DIAG_FAILED, EINVAL,
-				"only one of %.100s and %.100s is split by %s: take both with "
-				"--by %s, or neither",
-				a->name, b->name, row_split_names[split], row_split_names[split]);
-	return 0;
-}
-
 /* All that have anything are compared with the first of them that has. */
 static int check_fit(const struct merge *m, struct diag *d)
 {
@@ -242,7 +209,7 @@ static int check_fit(const struct merge *m, struct diag *d)
 		if (is_empty(given->snapshot))
 			continue;
 		if (first)
-			err = check_pair(first, given, d);
+			err = merge_check_pair(first, given, d);
 		first = first ?: given;
 	}
 	return err;
@@ -614,37 +581,13 @@ static int add_input(struct merge *m, size_t at)
 	return 0;
 }
 
-/* Adds up in numbers that do not wrap. */
-static void add_totals(const struct snapshot *snapshot, double totals[NR_TOTALS])
-{
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		for (size_t j = 0; j < NR_ROW_COUNTERS; j++)
-			totals[j] += row_counters[j].grows || row_counters[j].now
-					     ? (double)row_count(snapshot->rows[i], j)
-					     : 0;
-		totals[NR_ROW_COUNTERS] += (double)hist_total(&snapshot->rows[i]->hist);
-	}
-	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
-			totals[NR_ROW_COUNTERS + 1 + j] +=
-				(double)process_count(&snapshot->processes[i], j);
-	}
-}
-
-/* No sum of these is more than a reader of JSON can hold: nanoseconds of threads are the largest numbers. */
 static int check_totals(const struct merge *m, struct diag *d)
 {
-	double totals[NR_TOTALS] = { 0 };
+	struct merge_totals totals = { { 0 } };
 
 	for (size_t i = 0; i < m->count; i++)
-		add_totals(m->inputs[i].given.snapshot, totals);
-	for (size_t i = 0; i < NR_TOTALS; i++) {
-		if (totals[i] >= (double)INT64_MAX)
-			return diag_set(d, DIAG_FAILED, ERANGE,
-					"these add up to more than 2^63 ns, which is 292 years of "
-					"threads: merge fewer hosts, or shorter times");
-	}
-	return 0;
+		merge_totals_add(&totals, m->inputs[i].given.snapshot);
+	return merge_totals_check(&totals, d);
 }
 
 static int add_up(struct merge *m, struct diag *d)

@@ -2,14 +2,7 @@
 /* Adds up snapshots of several hosts, or of several times of one. */
 #pragma once
 
-#include "base/diag.h"
-#include "model/snapshot.h"
-
-/* A snapshot with what its owner calls it; both borrowed. */
-struct merge_input {
-	const char *name;
-	const struct snapshot *snapshot;
-};
+#include "model/merge_fit.h"
 
 /*
  * Makes one snapshot of at least one, whose order does not matter. Rows and processes keep their host; those
@@ -22,8 +15,14 @@ struct merge_input {
 int snapshot_merge(const struct merge_input *inputs, size_t count, struct snapshot **ret,
 		   struct stack_table **ret_stacks, struct diag *d);
 
+enum merge_sum {
+	MERGE_SUM_HOSTS,     /* whichever host they are of */
+	MERGE_SUM_PROCESSES, /* of each host */
+	NR_MERGE_SUM,
+};
+
 /*
- * Adds up the processes of a snapshot by name, user and cgroup, whichever host they are of. A user has a name only
- * if it is the same on all hosts. Call stacks are those of the other. Returns 0 or -ENOMEM.
+ * Adds up the processes of a snapshot by name, user and cgroup. In a sum of hosts, a user has a name only if it is
+ * the same on all of them. Call stacks are those of the other. Returns 0 or -ENOMEM.
  */
-int snapshot_sum_hosts(const struct snapshot *snapshot, struct snapshot **ret);
+int snapshot_sum_kinds(const struct snapshot *snapshot, enum merge_sum how, struct snapshot **ret);

@@ -78,6 +78,15 @@ def test_a_sum_has_no_hosts(saved):
     assert refused.returncode == 1 and b"this snapshot is a sum of all hosts" in refused.stderr
 
 
+def test_processes_are_added_up_on_each_host(saved):
+    merged = run("merge", "--sum=processes", saved("web-1"), saved("web-2"))
+    lines = lines_of(run("report", "-", "--csv", "--by", "host", input=merged.stdout))
+    assert {(line["host"], line["calls"]) for line in lines} == {("web-1", str(CALLS)), ("web-2", str(CALLS))}
+    assert {process["pid"] for process in json.loads(merged.stdout)["processes"]} == {None}
+    refused = run("report", "-", "--by", "pid", input=merged.stdout)
+    assert refused.returncode == 1 and b"is a sum of all processes of a name" in refused.stderr
+
+
 def test_a_merged_file_is_merged_again(saved, tmp_path):
     first = tmp_path / "first.json"
     run("merge", saved("web-2"), saved("web-1"), "-o", first)

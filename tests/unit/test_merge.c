@@ -172,7 +172,7 @@ TEST(test_a_uid_has_a_name_on_each_host)
 	assert_string_equal(snapshot_user(merged.snapshot, users.groups[0].process), "alice");
 	assert_string_equal(snapshot_user(merged.snapshot, users.groups[1].process), "bob");
 	/* A sum has no name for both. */
-	assert_int_equal(snapshot_sum_hosts(merged.snapshot, &sum), 0);
+	assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_HOSTS, &sum), 0);
 	assert_null(snapshot_user(sum, &sum->processes[0]));
 }
 
@@ -201,12 +201,39 @@ TEST(test_a_sum_has_each_kind_of_process_once)
 	struct merged merged __cleanup(merged_done) = MERGE(a, b);
 	struct snapshot *sum __cleanup(snapshot_freep) = NULL;
 
-	assert_int_equal(snapshot_sum_hosts(merged.snapshot, &sum), 0);
+	assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_HOSTS, &sum), 0);
 	assert_int_equal(sum->nr_processes, 1);
 	assert_has(&sum->processes[0], pid, 0, nr_folded, 2, user_ns, 10);
 	assert_int_equal(sum->nr_rows, 2);
 	assert_has(sum->rows[0], calls, 3);
 	assert_string_equal(snapshot_host(sum, sum->rows[0]->host), "");
+}
+
+TEST(test_processes_may_be_added_up_on_each_host)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *a __cleanup(snapshot_freep) = NULL;
+	struct snapshot *b __cleanup(snapshot_freep) = host_make(&web_2, "read:2x1m");
+	struct merged merged __cleanup(merged_done) = { NULL, NULL };
+	struct snapshot *sum __cleanup(snapshot_freep) = NULL;
+
+	for (uint32_t pid = 1; pid <= 3; pid++) {
+		builder_take_process(builder, pid, "worker", 6, 5);
+		calls_read(builder, pid, ABI_OF_TESTS, "read:10x1m");
+	}
+	a = snapshot_take(builder);
+	snapshot_set_span(a, &web_1);
+	names_add(&a->users, &a->nr_users, 0, "alice");
+	merged = MERGE(a, b);
+	assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_PROCESSES, &sum), 0);
+	assert_sorted(sum);
+	assert_int_equal(sum->nr_processes, 2);
+	assert_has(&sum->processes[0], nr_folded, 3, user_ns, 15);
+	assert_string_equal(snapshot_user(sum, &sum->processes[0]), "alice");
+	assert_null(snapshot_user(sum, &sum->processes[1]));
+	assert_int_equal(sum->nr_rows, 2);
+	assert_has(sum->rows[0], calls, 30);
+	assert_string_equal(snapshot_host(sum, sum->rows[1]->host), "web-2");
 }
 
 static void add_group(struct snapshot *snapshot, uint64_t serial, const char *comm, uint64_t calls)
@@ -363,7 +390,7 @@ TEST(test_one_stack_has_one_id)
 	stack = stack_table_find(m->stacks, m->rows[0]->stacks[0].id);
 	assert_int_equal(stack->nr_frames, 2);
 	assert_string_equal(stack->frames[1].symbol, "main");
-	assert_int_equal(snapshot_sum_hosts(m, &sum), 0);
+	assert_int_equal(snapshot_sum_kinds(m, MERGE_SUM_HOSTS, &sum), 0);
 	assert_int_equal(sum->rows[0]->nr_stacks, 1);
 	assert_has(&sum->rows[0]->stacks[0], calls, 8);
 }
@@ -610,7 +637,7 @@ TEST(test_sums_are_those_of_all_parts)
 			expected.wall_ns += part.wall_ns;
 			expected.off_ns += part.off_ns;
 		}
-		assert_int_equal(snapshot_sum_hosts(merged.snapshot, &sum), 0);
+		assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_HOSTS, &sum), 0);
 		all = snapshot_sum(sum);
 		assert_sorted(sum);
 		assert_same(&expected, &found, calls, errors, wall_ns, off_ns);
@@ -636,8 +663,11 @@ TEST(test_json_has_all_of_it)
 		struct merged merged __cleanup(merged_done) = merge_crowd(&crowd);
 		struct snapshot *sum __cleanup(snapshot_freep) = NULL;
 
-		assert_int_equal(snapshot_sum_hosts(merged.snapshot, &sum), 0);
+		assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_HOSTS, &sum), 0);
 		assert_read_back(merged.snapshot);
+		assert_read_back(sum);
+		snapshot_free(steal_ptr(&sum));
+		assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_PROCESSES, &sum), 0);
 		assert_read_back(sum);
 	}
 }

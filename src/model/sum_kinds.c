@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds up processes of the same kind on several hosts. Invariant: no process of the sum has a host or a pid. */
+/* Adds up processes of the same kind. Invariant: no process of the sum has a pid. */
 #include "base/text.h"
 #include "model/builder.h"
 #include "model/kind_list.h"
@@ -27,6 +27,7 @@ static const char *common_name(const struct snapshot *snapshot, const struct pro
 	return common;
 }
 
+/* Replaces the names, which are of each host, by those that all hosts have. */
 static int name_users(const struct snapshot *from, struct snapshot *out)
 {
 	const struct process **list __cleanup(freep) =
@@ -35,6 +36,9 @@ static int name_users(const struct snapshot *from, struct snapshot *out)
 
 	if (!list)
 		return -ENOMEM;
+	for (size_t i = 0; i < out->nr_users; i++)
+		free(out->users[i].name);
+	out->nr_users = 0;
 	for (size_t i = 0; i < from->nr_processes; i++)
 		list[i] = &from->processes[i];
 	qsort(list, from->nr_processes, sizeof(*list), compare_users);
@@ -53,11 +57,12 @@ static int name_users(const struct snapshot *from, struct snapshot *out)
 }
 
 static int add_process(struct builder *builder, const struct process *from,
-		       const struct kind_list *kinds)
+		       const struct kind_list *kinds, enum merge_sum how)
 {
 	struct process process = *from;
 
-	process.host = HOST_ALL;
+	if (how == MERGE_SUM_HOSTS)
+		process.host = HOST_ALL;
 	process.pid = 0;
 	process.boot_ns = kind_list_number(kinds, from);
 	process.nr_folded += from->pid != 0;
@@ -65,19 +70,20 @@ static int add_process(struct builder *builder, const struct process *from,
 }
 
 static int add_row(struct builder *builder, const struct snapshot *from, const struct row *row,
-		   const struct kind_list *kinds)
+		   const struct kind_list *kinds, enum merge_sum how)
 {
 	const struct process *process = snapshot_process_of(from, row);
 	struct row added = *row; /* borrows what the row owns */
 
-	added.host = HOST_ALL;
+	if (how == MERGE_SUM_HOSTS)
+		added.host = HOST_ALL;
 	added.pid = added.tid = 0;
 	added.tid_ns = added.max_tid = 0;
 	added.boot_ns = process ? kind_list_number(kinds, process) : 0;
 	return builder_add_row(builder, &added);
 }
 
-int snapshot_sum_hosts(const struct snapshot *from, struct snapshot **ret)
+int snapshot_sum_kinds(const struct snapshot *from, enum merge_sum how, struct snapshot **ret)
 {
 	struct kind_list kinds __cleanup(kind_list_done) = { 0 };
 	struct builder *builder __cleanup(builder_freep) = NULL;
@@ -89,14 +95,13 @@ int snapshot_sum_hosts(const struct snapshot *from, struct snapshot **ret)
 	kind_list_sort(&kinds);
 	if (err || builder_new(&builder) || snapshot_new_like(from, &out))
 		return -ENOMEM;
-	for (size_t i = 0; i < out->nr_users; i++)
-		free(out->users[i].name);
-	out->nr_users = 0;
 	for (size_t i = 0; i < from->nr_processes && !err; i++)
-		err = add_process(builder, &from->processes[i], &kinds);
+		err = add_process(builder, &from->processes[i], &kinds, how);
 	for (size_t i = 0; i < from->nr_rows && !err; i++)
-		err = add_row(builder, from, from->rows[i], &kinds);
-	if (err || name_users(from, out) || builder_finish(builder, out))
+		err = add_row(builder, from, from->rows[i], &kinds, how);
+	if (!err && how == MERGE_SUM_HOSTS)
+		err = name_users(from, out);
+	if (err || builder_finish(builder, out))
 		return -ENOMEM;
 	*ret = steal_ptr(&out);
 	return 0;
