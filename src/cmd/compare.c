@@ -96,7 +96,7 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
-/* What is drawn: both sides. */
+/* The two sides of a difference, and the options of its picture. */
 struct drawing {
 	const struct options *options;
 	const struct compare_input *input;

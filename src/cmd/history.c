@@ -156,7 +156,7 @@ static bool timeline_is_too_large(const struct timeline *timeline)
 	return nr_rows > ROWS_MAX;
 }
 
-/* What is too much for one answer is asked for in two parts. */
+/* Asks in two parts for a timeline that is too large for one answer. */
 static int history_get_in_parts(struct past *past, const struct history_question *question,
 				struct timeline *ret, struct diag *d)
 {
@@ -202,7 +202,7 @@ static int timeline_select(struct timeline *timeline, const struct options *o, s
 	return 0;
 }
 
-/* What -t says; NULL: nothing. */
+/* Returns the argument of -t; NULL: it was not given. */
 static const char *calls_given(const struct options *o)
 {
 	return o->given[option_find(VERB_HISTORY, "trace") - option_defs];
@@ -224,7 +224,7 @@ static void subject_write(const struct options *o, char buf[SUBJECT_MAX])
 					 targets->selectors[i].text ?: "");
 }
 
-/* What a picture is drawn of. */
+/* Holds a timeline and the options of its picture. */
 struct over_time {
 	const struct options *options;
 	struct timeline timeline;

@@ -95,7 +95,7 @@ static const struct {
 
 #define CHANGE_NEW (ARRAY_SIZE(changes) - 1)
 
-/* What weights of a side are divided by before they are compared. */
+/* Returns the number by which the weights of a side are divided before they are compared. */
 static double side_whole(const struct flame *flame, bool is_base)
 {
 	const struct snapshot *snapshot = is_base ? flame->base : flame->snapshot;
@@ -157,7 +157,7 @@ static double part_pct(uint64_t part, uint64_t all)
 	return all ? (double)part / (double)all * 100 : 0;
 }
 
-/* What the notes of processes, threads and the like say of them. */
+/* Returns the word for a box: process, thread, unit and so on. */
 static const char *box_note(const struct flame *flame, const struct flame_box *box)
 {
 	static const char *const notes[NR_FLAME_BY][FLAME_OWNERS] = {
@@ -299,7 +299,7 @@ static int write_legend(const struct flame *flame, FILE *out)
 
 #define NOTE_MAX 700
 
-/* What a difference shows. */
+/* Explains widths and colours of a difference, and counts frames that vanished. Returns the length. */
 static size_t write_compared(const struct flame *flame, char note[NOTE_MAX])
 {
 	char a[TEXT_ESCAPED_MAX(40)], b[TEXT_ESCAPED_MAX(40)];

@@ -380,7 +380,7 @@ function layoutHead() {
 }
 const levels = Array.from(new Set(boxes.map(function (box) { return box.level; })));
 
-// What there is room for; 0 where it is not shown.
+// Returns the width that the graph may have; 0 where it is not shown.
 function roomOutside() {
 	if (alone)
 		return document.documentElement.clientWidth || window.innerWidth;

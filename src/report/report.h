@@ -223,7 +223,7 @@ int report_timeline_csv(const struct timeline *timeline, const struct report_opt
 #define HEATMAP_COLUMNS 300
 #define HEATMAP_ROWS    64
 
-/* What pictures of timelines have in common. Nothing is owned; all zero is what a user gets who asks for nothing. */
+/* Holds the options that all pictures of timelines have. Nothing is owned; all zero are the defaults. */
 struct time_picture_options {
 	const char *subject; /* whose calls, and which: for the title; untrusted bytes; NULL: all */
 	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */

@@ -77,7 +77,7 @@ static double value_of(const struct series_chart *chart, const struct timeline_s
 	return (double)number / (chart->column->kind == COLUMN_PERCENT ? 100 : 1);
 }
 
-/* What ranks a group: amounts by what they add up to, and all else by the number of calls. */
+/* Returns the rank of a group in a step: its amount in the column, or else its number of calls. */
 static double rank_of(const struct series_chart *chart, const struct column_scope *scope,
 		      const struct group *group)
 {

@@ -14,7 +14,7 @@ struct series {
 	size_t index;   /* of the lines that are drawn; SERIES_MAX: one of the others */
 };
 
-/* What is drawn: groups, then others, then the total. */
+/* Numbers the lines: groups, then others, then the total. */
 enum { SERIES_OTHERS = SERIES_MAX, SERIES_TOTAL, NR_SERIES_LINE };
 
 struct series_chart {

@@ -229,7 +229,7 @@ static void draw_legend(const struct series_chart *chart)
 	}
 }
 
-/* What is drawn, by what. */
+/* Names the column and the keys. */
 static void chart_title(const struct series_chart *chart, char *buf, size_t size)
 {
 	struct column_list keys;

@@ -153,7 +153,7 @@ def compare(*words):
 
 
 def test_a_differential_flame_graph(saved, tmp_path):
-    """Of as many calls in half the time; shares are the same."""
+    """The same calls in half the time are twice as many per second; their shares are the same."""
     data = json.loads(saved.read_text())
     data["elapsed_ns"] //= 2
     double, picture = tmp_path / "double.json", tmp_path / "changes.svg"

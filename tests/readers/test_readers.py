@@ -326,7 +326,7 @@ PICTURES = ["heatmap_day", "series_calls", "series_p99", "series_hostile", "flam
 
 
 def console(address):
-    """What a browser has to complain of."""
+    """Returns the lines that a browser writes to its console, and the document as it is in the end."""
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if not browser:
         pytest.skip("no chromium here")

@@ -45,7 +45,7 @@ static uint64_t timed_calls(const struct timeline *timeline, bool with_waiting)
 	return sum;
 }
 
-/* What the titles of some elements add up to: the number behind a mark in each. Long texts are not searched again. */
+/* Adds up the numbers behind a mark in the titles of some elements. Long texts are not searched again. */
 static uint64_t titles_sum(const char *text, const char *class, const char *mark, size_t *ret_count)
 {
 	uint64_t sum = 0, number;
@@ -266,7 +266,7 @@ TEST(test_columns)
 	}
 }
 
-/* What --columns says comes before what --sort says. */
+/* The columns of --columns come before those of --sort. */
 TEST(test_column_chosen)
 {
 	const struct column_list columns = { { column_named("syscall"), column_named("errors") },

@@ -549,7 +549,7 @@ TEST(test_json)
 
 /* --- the heat map ------------------------------------------------------------------------------- */
 
-/* What all lines have is what the rows of the interval have; each line has its own. */
+/* All lines together have the calls of the interval, and so have the lines one by one. */
 TOP_TEST(test_heat_has_all_calls, 100, 30)
 {
 	uint64_t counts[RATE_LATENCIES], sum = 0, own = 0;
