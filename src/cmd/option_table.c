@@ -301,8 +301,8 @@ const struct option_def option_defs[] = {
 	  "of tables, in columns (default: of the terminal, or COLUMNS)", .high = MAX_WIDTH },
 
 	{ "exemplars", 0, OPTION_NUMBER, VERB_COUNT, TO(report.exemplars),
-	  "with each row of the wide table or JSON its slowest calls", .range = "from 1 to 5",
-	  .high = EXEMPLARS_MAX },
+	  "with each row of the wide table its slowest calls\n(JSON has one; 0: none)",
+	  .high = EXEMPLARS_MAX, .value = true, ALSO(report.exemplars_given) },
 
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),

@@ -110,7 +110,7 @@ static void exemplars_complete(struct options *o)
 static void exemplars_default(struct options *o)
 {
 	if (o->verb->bit == VERB_COUNT && o->report.format == FORMAT_JSON && !o->in_flight &&
-	    !o->report.exemplars && !o->report.errors &&
+	    !o->report.exemplars_given && !o->report.errors &&
 	    !(o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS)))
 		o->report.exemplars = 1;
 }

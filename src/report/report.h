@@ -63,6 +63,7 @@ struct report_options {
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
 	uint64_t exemplars;  /* so many of the slowest calls of each row; 0: none */
+	bool exemplars_given;
 	const char *command; /* the command line, for a page; untrusted. NULL: not known */
 };
 

@@ -40,10 +40,10 @@ def must_have_all(report, made, exits, unfolded):
 class Shell:
     """A shell that does what is in its loop once for each line, and is counted with all that it runs."""
 
-    def __init__(self, live, script, **options):
+    def __init__(self, live, script, *arguments, **options):
         self.process = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
         until(lambda: self.process.state() == "S" and not self.process.children(), "it waits")
-        self.bpftruss, self.rounds = live.attach(self.process.pid, "-f", **options), 0
+        self.bpftruss, self.rounds = live.attach(self.process.pid, "-f", *arguments, **options), 0
 
     def round(self):
         self.process.tell(b"go\n")
@@ -80,7 +80,7 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
     script %= (rounds, program("forks"), each)
     # Freed memory goes back to the kernel: the test is not about the heap's own steps.
     malloc = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-    shell, sizes = Shell(live, script, env={**os.environ, **malloc}), []
+    shell, sizes = Shell(live, script, "--exemplars", 0, env={**os.environ, **malloc}), []
     for _ in range(rounds):
         shell.bpftruss.pause()
         shell.round()

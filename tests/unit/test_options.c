@@ -354,7 +354,7 @@ TEST(test_refused)
 		{ &count_face, "-c -a --format strace -w", "one format: wide or strace" },
 		{ &count_face, "-c -a --format strace --columns calls", "--columns is for" },
 		{ &count_face, "-c -a --errors --hist", "--errors has all calls in one" },
-		{ &count_face, "-c -a --exemplars 6", "is not a number from 1 to 5" },
+		{ &count_face, "-c -a --exemplars 6", "is not a number from 0 to 5" },
 		{ &count_face, "-c -a --exemplars 1 --by arg0", "--exemplars are of processes" },
 		{ &count_face, "-c -a --exemplars 1 --csv", "--exemplars is for the wide table" },
 		{ &count_face, "-c -a --exemplars 1 --errors", "one of --errors and --exemplars" },
