@@ -113,16 +113,18 @@ LOOKED_AT_ONCE int rest_send(u32 index, u32 part, u64 address, u32 offset, u32 s
 	struct open_call *open = open_call_at(index);
 	void *ring = bpf_map_lookup_elem(&call_rings, &cpu);
 	struct call_rest *rest = open && ring ? bpf_ringbuf_reserve(ring, sizeof(*rest), 0) : NULL;
+	bool at_exit;
 
 	if (!open || !rest)
 		return 1;
+	at_exit = open->reading.flags & PIECE_AT_EXIT;
 	__builtin_memset(&rest->call, 0, sizeof(rest->call));
 	rest->call.size = sizeof(*rest);
 	rest->call.flags = CALL_REST;
 	rest->call.record = index;
-	/* By its end it has its number. */
-	rest->call.number = open->number + !(open->reading.flags & PIECE_AT_EXIT);
-	rest->call.end_ns = bpf_ktime_get_ns();
+	/* When a call has ended, it has its number, and its times are set. */
+	rest->call.number = open->number + !at_exit;
+	rest->call.end_ns = at_exit ? open->call.end_ns : bpf_ktime_get_ns();
 	rest->call.arguments[0] = offset;
 	rest->piece = (struct call_piece){
 		.argument = open->reading.argument,

@@ -139,7 +139,7 @@ struct call_record {
 
 /*
  * Bytes for which a piece has no room: sent before the record of their call, if a buffer is wanted whole. Of the
- * call flags, record, number and end_ns (when it was read) are set, and arguments[0]: the offset of the bytes in
+ * call flags, record, number and end_ns (when they were read, not after the call's end) are set, and arguments[0]: the offset of the bytes in
  * the buffer.
  */
 struct call_rest {

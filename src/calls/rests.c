@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps a list for each thread, by the numbers of its calls. */
+/*
+ * Keeps a list for each thread's record, by time. The next thread that gets the record counts its calls anew, so
+ * numbers alone would not tell whose bytes they are.
+ */
 #include "calls/rests.h"
 
 struct rest {
-	uint64_t number, offset;
+	uint64_t number, offset, read_ns;
 	uint8_t argument, part;
 	bool is_cut;
 	uint16_t size;
@@ -11,8 +14,8 @@ struct rest {
 };
 
 struct thread_rests {
-	struct rest *items; /* owned; the oldest call first */
-	size_t count;
+	struct rest *items; /* owned; the oldest first */
+	size_t count, bytes;
 };
 
 struct rests {
@@ -30,6 +33,7 @@ static void thread_forget(struct rests *rests, struct thread_rests *thread, size
 {
 	for (size_t i = 0; i < count; i++) {
 		rests->bytes -= thread->items[i].size;
+		thread->bytes -= thread->items[i].size;
 		free(thread->items[i].bytes);
 	}
 	thread->count -= count;
@@ -55,9 +59,21 @@ static struct thread_rests *thread_at(struct rests *rests, uint32_t record)
 	while (rests->nr_threads <= record) {
 		if (!array_grow(&rests->threads, rests->nr_threads, sizeof(*rests->threads)))
 			return NULL;
-		rests->threads[rests->nr_threads++] = (struct thread_rests){ NULL, 0 };
+		rests->threads[rests->nr_threads++] = (struct thread_rests){ NULL, 0, 0 };
 	}
 	return &rests->threads[record];
+}
+
+/* Conditions leave calls out whose bytes were sent: nobody else forgets those. */
+static void rests_make_room(struct rests *rests)
+{
+	struct thread_rests *most = rests->threads;
+
+	for (size_t i = 1; i < rests->nr_threads; i++) {
+		if (rests->threads[i].bytes > most->bytes)
+			most = &rests->threads[i];
+	}
+	thread_forget(rests, most, (most->count + 1) / 2);
 }
 
 void rests_add(struct rests *rests, const struct call_record *record)
@@ -65,6 +81,7 @@ void rests_add(struct rests *rests, const struct call_record *record)
 	const struct call_rest *from = (const void *)record;
 	struct rest rest = { .number = record->number,
 			     .offset = record->arguments[0],
+			     .read_ns = record->end_ns,
 			     .argument = from->piece.argument,
 			     .part = from->piece.part,
 			     .is_cut = from->piece.flags & PIECE_CUT,
@@ -72,17 +89,21 @@ void rests_add(struct rests *rests, const struct call_record *record)
 	struct thread_rests *thread = thread_at(rests, record->record);
 	size_t at;
 
-	if (!thread || rests->bytes + rest.size > RESTS_BYTES || rest.size > REST_BYTES ||
-	    !array_grow(&thread->items, thread->count, sizeof(*thread->items)))
+	if (!thread || rest.size > REST_BYTES)
+		return;
+	if (rests->bytes + rest.size > RESTS_BYTES)
+		rests_make_room(rests);
+	if (!array_grow(&thread->items, thread->count, sizeof(*thread->items)))
 		return;
 	rest.bytes = malloc(rest.size);
 	if (!rest.bytes)
 		return;
 	memcpy(rest.bytes, from->bytes, rest.size);
-	for (at = thread->count; at && thread->items[at - 1].number > rest.number; at--)
+	for (at = thread->count; at && thread->items[at - 1].read_ns > rest.read_ns; at--)
 		thread->items[at] = thread->items[at - 1];
 	thread->items[at] = rest;
 	thread->count++;
+	thread->bytes += rest.size;
 	rests->bytes += rest.size;
 }
 
@@ -94,7 +115,7 @@ bool rests_find(const struct rests *rests, const struct call_record *call, unsig
 	for (size_t i = 0; call->record < rests->nr_threads && i < thread->count; i++) {
 		const struct rest *rest = &thread->items[i];
 
-		if (rest->number > call->number)
+		if (rest->read_ns > call->end_ns)
 			break;
 		if (rest->number != call->number || rest->argument != argument ||
 		    rest->part != part || rest->offset != offset)
@@ -112,7 +133,7 @@ void rests_forget(struct rests *rests, const struct call_record *call)
 
 	if (call->record >= rests->nr_threads)
 		return;
-	while (count < thread->count && thread->items[count].number <= call->number)
+	while (count < thread->count && thread->items[count].read_ns <= call->end_ns)
 		count++;
 	thread_forget(rests, thread, count);
 }

@@ -17,7 +17,7 @@ int rests_new(struct rests **ret);
 void rests_free(struct rests *rests);
 CLEANUP_OF(rests, rests_free)
 
-/* Keeps a copy of a record that is CALL_REST, if there is room. */
+/* Keeps a copy of a record that is CALL_REST. Without room, the oldest ones of the thread with most of them go. */
 void rests_add(struct rests *rests, const struct call_record *rest);
 
 struct rest_bytes {
@@ -30,5 +30,8 @@ struct rest_bytes {
 bool rests_find(const struct rests *rests, const struct call_record *call, unsigned int argument,
 		unsigned int part, uint64_t offset, struct rest_bytes *ret);
 
-/* Forgets the bytes of a call, and of all calls of its thread before it. */
+/*
+ * Forgets the bytes of a call, and all that were read before its end in its thread, or in a thread that had the
+ * record before and has ended.
+ */
 void rests_forget(struct rests *rests, const struct call_record *call);

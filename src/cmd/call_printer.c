@@ -322,7 +322,8 @@ static void show(void *context, const struct call_record *record, const struct o
 	struct call_printer *p = context;
 
 	show_record(p, record, gap);
-	if (p->rests)
+	/* The time of a CALL_NONE is not that of a call. */
+	if (p->rests && !(record->flags & CALL_NONE))
 		rests_forget(p->rests, record);
 }
 
