@@ -164,7 +164,7 @@ static int history_get_in_parts(struct past *past, const struct history_question
 	struct history_question half = *question;
 	const uint64_t span_ns =
 		(uint64_t)((question->to_ns ?: clock_real_ns()) - question->from_ns);
-	const uint64_t nr_steps = (span_ns - 1) / question->step_ns + 1;
+	const uint64_t nr_steps = (span_ns - 1) / max_u64(question->step_ns, 1) + 1;
 	int err = nr_steps > TIMELINE_MAX_STEPS ? -E2BIG : history_get(past, question, ret, d);
 
 	if (nr_steps > TIMELINE_MAX_STEPS)

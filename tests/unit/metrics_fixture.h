@@ -22,6 +22,14 @@ static const struct daemon_status self_of_tests = {
 	.own_cpu_ns = 70000000,
 	.resident_bytes = 9437184,
 	.kernel_bytes = 12582912,
+	.otlp = { .endpoint = "https://collector:4318",
+		  .trouble = "",
+		  .sent = 41,
+		  .failed = 5,
+		  .refused = 2,
+		  .rejected = 7,
+		  .dropped = 1,
+		  .queued_bytes = 65536 },
 };
 
 /* A set for the options; NULL where that is to be the default. */
