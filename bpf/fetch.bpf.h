@@ -103,39 +103,52 @@ static __always_inline long piece_read_bytes(const struct open_call *open, struc
 }
 
 /*
- * Sends one record of bytes behind a piece, of a buffer of size bytes, from an offset on. Returns 1 if that was
- * not possible: what is lost is missing where the buffer is shown.
+ * Sends one record of the bytes behind a piece that open->reading describes, from an offset on. Returns 1 if that
+ * was not possible: what is lost is missing where the buffer is shown. The stack of its callers has little room
+ * for it.
  */
-LOOKED_AT_ONCE int rest_send(u32 index, u32 part, u64 address, u32 offset, u32 size)
+LOOKED_AT_ONCE int rest_send(u32 index, u32 offset)
 {
-	u32 cpu = bpf_get_smp_processor_id(), left = size - offset;
-	u32 room = left < REST_BYTES ? left : REST_BYTES;
+	u32 cpu = bpf_get_smp_processor_id(), room;
 	struct open_call *open = open_call_at(index);
-	void *ring = bpf_map_lookup_elem(&call_rings, &cpu);
-	struct call_rest *rest = open && ring ? bpf_ringbuf_reserve(ring, sizeof(*rest), 0) : NULL;
-	bool at_exit;
+	struct call_rest *rest;
+	void *ring;
 
-	if (!open || !rest)
+	/* Without calls that are sent there are no rings, either. */
+	if (!open || !whole_fds)
 		return 1;
-	at_exit = open->reading.flags & PIECE_AT_EXIT;
+	ring = bpf_map_lookup_elem(&call_rings, &cpu);
+	if (!ring)
+		return 1;
+	rest = bpf_ringbuf_reserve(ring, sizeof(*rest), 0);
+	if (!rest)
+		return 1;
+	room = open->reading.size - offset;
 	__builtin_memset(&rest->call, 0, sizeof(rest->call));
 	rest->call.size = sizeof(*rest);
 	rest->call.flags = CALL_REST;
 	rest->call.record = index;
-	/* When a call has ended, it has its number, and its times are set. */
-	rest->call.number = open->number + !at_exit;
-	rest->call.end_ns = at_exit ? open->call.end_ns : bpf_ktime_get_ns();
 	rest->call.arguments[0] = offset;
-	rest->piece = (struct call_piece){
-		.argument = open->reading.argument,
-		.part = part,
-		.flags = room < left ? PIECE_CUT : 0,
-		.size = room,
-	};
+	/* When a call has ended, it has its number, and its times are set. */
+	if (open->reading.flags & PIECE_AT_EXIT) {
+		rest->call.number = open->number;
+		rest->call.end_ns = open->call.end_ns;
+	} else {
+		rest->call.number = open->number + 1;
+		rest->call.end_ns = bpf_ktime_get_ns();
+	}
+	rest->piece.argument = open->reading.argument;
+	rest->piece.part = open->reading.part;
+	rest->piece.flags = room > REST_BYTES ? PIECE_CUT : 0;
+	rest->piece.pad = 0;
+	rest->piece.pad2 = 0;
+	if (room > REST_BYTES)
+		room = REST_BYTES;
+	rest->piece.size = room;
 	barrier_var(room);
 	if (room > REST_BYTES)
 		room = REST_BYTES;
-	if (bpf_probe_read_user(rest->bytes, room, (const void *)(address + offset))) {
+	if (bpf_probe_read_user(rest->bytes, room, (const void *)(open->reading.address + offset))) {
 		bpf_ringbuf_discard(rest, BPF_RB_NO_WAKEUP);
 		return 1;
 	}
@@ -143,10 +156,14 @@ LOOKED_AT_ONCE int rest_send(u32 index, u32 part, u64 address, u32 offset, u32 s
 	return 0;
 }
 
-static __always_inline void rests_send(u32 index, u32 part, u64 address, u32 offset, u32 size)
+static __always_inline void rests_send(struct open_call *open, u32 index, u32 part, u64 address,
+				       u32 offset, u32 size)
 {
-	for (u32 i = 0; i < MAX_RESTS && offset < size; i++, offset += REST_BYTES) {
-		if (rest_send(index, part, address, offset, size))
+	open->reading.part = part;
+	open->reading.address = address;
+	open->reading.size = size;
+	for (u32 i = 0; i < MAX_RESTS && offset < open->reading.size; i++, offset += REST_BYTES) {
+		if (rest_send(index, offset))
 			break;
 	}
 }
@@ -183,7 +200,7 @@ LOOKED_AT_ONCE int piece_add(u32 index, u32 part, u64 address, u32 size)
 	open->used = at + sizeof(*piece) + (((u32)got + 7) & ~7u);
 	if (whole_fds && open->is_whole && !open->reading.is_string && flags & PIECE_CUT &&
 	    !(flags & PIECE_UNREADABLE))
-		rests_send(index, part, address, got, size);
+		rests_send(open, index, part, address, got, size);
 	return !!(flags & PIECE_UNREADABLE);
 }
 

@@ -163,6 +163,9 @@ struct open_call {
 		__u32 word;    /* bytes of an address */
 		__u64 left;    /* bytes that the buffers have in all */
 		__u64 missing; /* the last address that was not in memory */
+		__u64 address; /* of the bytes of which more are sent */
+		__u32 size;    /* of all of them */
+		__u32 part;    /* and what they are */
 	} reading;             /* what is being read */
 	struct call_record call;
 	__u8 bytes[CALL_BYTES + sizeof(struct call_piece) + MAX_FETCH];
