@@ -109,10 +109,12 @@ static void exemplars_complete(struct options *o)
 /* JSON always has the slowest call of each row, if rows can have it. */
 static void exemplars_default(struct options *o)
 {
-	if (o->verb->bit == VERB_COUNT && o->report.format == FORMAT_JSON && !o->in_flight &&
-	    !o->report.exemplars_given && !o->report.errors &&
-	    !(o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS)))
-		o->report.exemplars = 1;
+	if (o->verb->bit != VERB_COUNT || o->report.format != FORMAT_JSON || o->in_flight ||
+	    o->report.exemplars_given || o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS))
+		return;
+	o->report.exemplars = 1;
+	if (report_exemplars_contradiction(&o->report))
+		o->report.exemplars = 0;
 }
 
 static void collector_complete(struct options *o)

@@ -75,8 +75,7 @@ bool report_is_whole(const struct report_options *o)
 	       (!keys || (keys & splits && !(keys & ~(splits | GROUP_PID | GROUP_SYSCALL))));
 }
 
-/* Returns the option that --exemplars contradicts, or NULL. */
-static const char *exemplars_contradiction(const struct report_options *options)
+const char *report_exemplars_contradiction(const struct report_options *options)
 {
 	const enum report_format format = options->format;
 
@@ -148,7 +147,7 @@ static const char *contradiction(const struct report_options *options)
 		if (rules[i].is_broken)
 			return rules[i].sentence;
 	}
-	return page_contradiction(options) ?: exemplars_contradiction(options);
+	return page_contradiction(options) ?: report_exemplars_contradiction(options);
 }
 
 /* The first column by which rows are not told apart, so that it would be empty in all of them. */

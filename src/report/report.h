@@ -76,6 +76,9 @@ bool report_is_whole(const struct report_options *options);
 /* Whether a format shows call stacks, or cannot do without. */
 bool report_format_has_stacks(enum report_format format);
 
+/* Returns why a report cannot have its exemplars, in words, or NULL. */
+const char *report_exemplars_contradiction(const struct report_options *options);
+
 /*
  * Refuses options that contradict each other or would change nothing, in the words of the command
  * line. Returns 0, or -EINVAL with d filled: a usage error.
