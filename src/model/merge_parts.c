@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Orders the parts of what is merged. Parts of one boot are compared by the clock of their host, boots of one host by
+ * the time of day.
+ */
+#include "model/merge_parts.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+void merge_parts_done(struct merge_parts *parts)
+{
+	free(parts->list);
+	*parts = (struct merge_parts){ NULL, 0 };
+}
+
+bool merge_is_empty(const struct snapshot *snapshot)
+{
+	return !snapshot->nr_rows && !snapshot->nr_processes;
+}
+
+size_t merge_count_parts(const struct snapshot *snapshot)
+{
+	return snapshot->origins ? snapshot->origins->count : 1;
+}
+
+static struct origin origin_of(const struct snapshot *snapshot, size_t index)
+{
+	struct origin origin;
+
+	if (snapshot->origins)
+		return snapshot->origins->items[index];
+	origin = (struct origin){ .host = snapshot->host ?: "",
+				  .boot_id = snapshot->boot_id ?: "",
+				  .kernel = snapshot->kernel,
+				  .version = snapshot->version,
+				  .start_ns = snapshot->start_ns,
+				  .end_ns = snapshot->end_ns,
+				  .elapsed_ns = snapshot->elapsed_ns,
+				  .end_mono_ns = snapshot->end_mono_ns,
+				  .is_exact = snapshot_is_exact(snapshot) };
+	return origin;
+}
+
+int merge_parts_add(struct merge_parts *parts, size_t input, const struct merge_input *given)
+{
+	for (size_t i = 0; i < merge_count_parts(given->snapshot); i++) {
+		if (!array_grow(&parts->list, parts->count, sizeof(*parts->list)))
+			return -ENOMEM;
+		parts->list[parts->count++] = (struct merge_part){
+			.origin = origin_of(given->snapshot, i),
+			.given = given,
+			.input = input,
+			.index = (uint32_t)i,
+		};
+	}
+	return 0;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct merge_part *x = a, *y = b;
+
+	return origin_compare(&x->origin, &y->origin) ?: compare_u64(x->input, y->input);
+}
+
+/* --- parts of one boot --------------------------------------------------------------------------- */
+
+static int refuse_overlap(const struct merge_part *a, const struct merge_part *b,
+			  uint64_t overlap_ns, struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, EINVAL,
+			"%.100s and %.100s both have %.1f s of %.64s: its calls would count twice; "
+			"leave one of them out",
+			a->given->name, b->given->name, (double)overlap_ns / (double)NS_PER_SEC,
+			a->origin.host);
+}
+
+/* Checks the parts of one boot, by the end of each on the clock of their host. */
+static int check_overlaps(struct merge_part *const *list, size_t count, struct diag *d)
+{
+	const struct merge_part *before = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct merge_part *part = list[i];
+		uint64_t start_ns = origin_start_mono_ns(&part->origin);
+
+		if (!part->origin.elapsed_ns)
+			continue;
+		if (before && before->input != part->input && start_ns < before->origin.end_mono_ns)
+			return refuse_overlap(before, part, before->origin.end_mono_ns - start_ns,
+					      d);
+		before = part;
+	}
+	return 0;
+}
+
+/* All parts of the last input that has anything of a boot are its latest. */
+static void find_latest(struct merge_part *const *list, size_t count)
+{
+	size_t latest = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!merge_is_empty(list[i]->given->snapshot))
+			latest = list[i]->input;
+	}
+	for (size_t i = 0; i < count; i++)
+		list[i]->is_latest = list[i]->input == latest;
+}
+
+static int settle_boots(struct merge_parts *parts, struct diag *d)
+{
+	struct merge_part **list __cleanup(freep) = calloc(parts->count + 1, sizeof(*list));
+	int err = 0;
+
+	if (!list)
+		return diag_oom(d);
+	for (size_t i = 0; i < parts->count; i++)
+		list[i] = &parts->list[i];
+	for (size_t first = 0, end; first < parts->count && !err; first = end) {
+		for (end = first; end < parts->count &&
+				  origin_same_boot(&list[first]->origin, &list[end]->origin);)
+			end++;
+		err = check_overlaps(&list[first], end - first, d);
+		find_latest(&list[first], end - first);
+	}
+	return err;
+}
+
+int merge_parts_settle(struct merge_parts *parts, struct diag *d)
+{
+	if (parts->count)
+		qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
+	return settle_boots(parts, d);
+}
