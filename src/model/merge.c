@@ -15,8 +15,9 @@
 
 struct input {
 	struct merge_input given;
-	uint32_t *hosts; /* owned: by its own index of a host, the index in the result */
-	bool *is_latest; /* owned: by the same, whether no other one of that host is later */
+	uint32_t *hosts;       /* owned: by its own index of a host, the index in the result */
+	bool *is_latest;       /* owned: by the same, whether no other one of that host is later */
+	bool is_latest_of_all; /* of each host that it has */
 	uint64_t age_shift_ns, time_shift_ns; /* to be added to monotonic times */
 };
 
@@ -53,10 +54,13 @@ static uint32_t host_of(const struct input *input, uint32_t host)
 	return host == HOST_ALL ? HOST_ALL : input->hosts[host];
 }
 
-/* Whether nothing later is known of it. Sums have no host of which something could be. */
+/*
+ * Whether nothing later is known of it. A sum of hosts has calls in flight of all of them, so each of these must be
+ * the latest: else some would count twice, or though they have ended.
+ */
 static bool is_latest(const struct input *input, uint32_t host)
 {
-	return host == HOST_ALL || input->is_latest[host];
+	return host == HOST_ALL ? input->is_latest_of_all : input->is_latest[host];
 }
 
 /* --- what is merged ------------------------------------------------------------------------------ */
@@ -143,6 +147,8 @@ static void number_hosts(struct merge *m)
 	const struct merge_part *list = m->parts.list;
 	size_t first = 0;
 
+	for (size_t i = 0; i < m->count; i++)
+		m->inputs[i].is_latest_of_all = true;
 	for (size_t i = 0; i < m->parts.count; i++) {
 		struct input *input = &m->inputs[list[i].input];
 
@@ -150,6 +156,7 @@ static void number_hosts(struct merge *m)
 			first = i;
 		input->hosts[list[i].index] = (uint32_t)first;
 		input->is_latest[list[i].index] = list[i].is_latest;
+		input->is_latest_of_all &= list[i].is_latest;
 	}
 }
 

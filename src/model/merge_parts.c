@@ -127,9 +127,77 @@ static int settle_boots(struct merge_parts *parts, struct diag *d)
 	return err;
 }
 
+/* --- boots of one host --------------------------------------------------------------------------- */
+
+struct boot {
+	size_t first, end; /* parts of it in the list of its host */
+	int64_t start_ns, end_ns;
+};
+
+static struct boot boot_at(const struct merge_part *list, size_t count, size_t first)
+{
+	struct boot boot = { first, first, INT64_MAX, INT64_MIN };
+
+	while (boot.end < count && origin_same_boot(&list[first].origin, &list[boot.end].origin)) {
+		const struct origin *origin = &list[boot.end++].origin;
+
+		boot.start_ns = origin->start_ns < boot.start_ns ? origin->start_ns : boot.start_ns;
+		boot.end_ns = origin->end_ns > boot.end_ns ? origin->end_ns : boot.end_ns;
+	}
+	return boot;
+}
+
+static bool boot_has_input(const struct merge_part *list, const struct boot *boot, size_t input)
+{
+	for (size_t i = boot->first; i < boot->end; i++) {
+		if (list[i].input == input)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Nothing of a boot is in flight once its host was booted again. An input that has both knows that already: its sums
+ * have only what the newer boot has. Boots of one name at the same time are of two hosts.
+ */
+static void end_boots(struct merge_part *list, size_t count)
+{
+	struct boot newest = boot_at(list, count, 0), boot;
+
+	for (size_t at = 0; at < count; at = boot.end) {
+		boot = boot_at(list, count, at);
+		if (boot.start_ns > newest.start_ns)
+			newest = boot;
+	}
+	for (size_t at = 0; at < count; at = boot.end) {
+		boot = boot_at(list, count, at);
+		if (boot.first == newest.first || boot.end_ns > newest.start_ns)
+			continue;
+		for (size_t i = boot.first; i < boot.end; i++)
+			list[i].is_latest = boot_has_input(list, &newest, list[i].input);
+	}
+}
+
+static void settle_hosts(struct merge_parts *parts)
+{
+	struct merge_part *list = parts->list;
+
+	for (size_t first = 0, end; first < parts->count; first = end) {
+		for (end = first;
+		     end < parts->count && !strcmp(list[first].origin.host, list[end].origin.host);)
+			end++;
+		end_boots(&list[first], end - first);
+	}
+}
+
 int merge_parts_settle(struct merge_parts *parts, struct diag *d)
 {
+	int err;
+
 	if (parts->count)
 		qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
-	return settle_boots(parts, d);
+	err = settle_boots(parts, d);
+	if (!err)
+		settle_hosts(parts);
+	return err;
 }

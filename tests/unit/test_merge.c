@@ -357,6 +357,89 @@ TEST(test_in_flight_is_what_the_latest_of_a_host_has)
 	assert_string_equal(merged.snapshot->host, "web-1");
 }
 
+/* A snapshot of web-1, or of db, with one read in flight and two threads, or the sum of hosts of it. */
+static struct snapshot *busy_make(const struct span *span, bool is_sum)
+{
+	struct snapshot *snapshot = host_make(span, "read:1x1m"), *sum = snapshot;
+	struct merged merged = { NULL, NULL };
+
+	snapshot->rows[0]->in_flight = 1;
+	snapshot->rows[0]->oldest_start_ns = (span->end_mono_s - 1) * SEC;
+	snapshot->processes[0].threads = 2;
+	if (!is_sum)
+		return snapshot;
+	merged = MERGE(snapshot);
+	assert_int_equal(snapshot_sum_kinds(merged.snapshot, MERGE_SUM_HOSTS, &sum), 0);
+	merged_done(&merged);
+	snapshot_free(snapshot);
+	return sum;
+}
+
+static void assert_in_flight(const struct snapshot *snapshot, uint64_t calls, uint64_t in_flight)
+{
+	struct row sum = snapshot_sum(snapshot);
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		sum.in_flight += snapshot->rows[i]->in_flight;
+	assert_has(&sum, calls, calls, in_flight, in_flight);
+}
+
+static void assert_busy(const struct span *a, const struct span *b, bool is_sum, uint64_t in_flight)
+{
+	struct snapshot *first __cleanup(snapshot_freep) = busy_make(a, is_sum);
+	struct snapshot *second __cleanup(snapshot_freep) = busy_make(b, is_sum);
+	struct merged merged __cleanup(merged_done) = MERGE(second, first);
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < merged.snapshot->nr_processes; i++)
+		threads += merged.snapshot->processes[i].threads;
+	assert_in_flight(merged.snapshot, 2, in_flight);
+	assert_int_equal(threads, 2 * in_flight);
+}
+
+/* One call that lasts is in flight in each of two sums of a host: it is one call. */
+TEST(test_in_flight_is_what_the_latest_sum_has)
+{
+	static const struct span after = { "web-1", "b1", 10, 20, 510 };
+	static const struct span boot = { "web-1", "b9", 20, 30, 10 };
+	static const struct span namesake = { "web-1", "b9", 5, 30, 700 };
+
+	for (int is_sum = 0; is_sum <= 1; is_sum++) {
+		assert_busy(&web_1, &after, is_sum, 1);
+		assert_busy(&web_1, &web_2, is_sum, 2);
+		/* Booting a host ends all its calls; at one time, two hosts have this name. */
+		assert_busy(&web_1, &boot, is_sum, 1);
+		assert_busy(&web_1, &namesake, is_sum, 2);
+	}
+}
+
+/* Of a sum of two hosts, the calls of the one that has a later snapshot are not known. */
+TEST(test_a_sum_is_latest_of_all_its_hosts_or_of_none)
+{
+	static const struct span after = { "web-1", "b1", 10, 20, 510 };
+	struct snapshot *a __cleanup(snapshot_freep) = busy_make(&web_1, false);
+	struct snapshot *b __cleanup(snapshot_freep) = busy_make(&web_2, false);
+	struct snapshot *later __cleanup(snapshot_freep) = busy_make(&after, false);
+	struct merged both __cleanup(merged_done) = MERGE(a, b);
+	struct merged merged __cleanup(merged_done) = { NULL, NULL };
+	struct snapshot *sum __cleanup(snapshot_freep) = NULL;
+
+	assert_int_equal(snapshot_sum_kinds(both.snapshot, MERGE_SUM_HOSTS, &sum), 0);
+	assert_in_flight(sum, 2, 2);
+	merged = MERGE(sum, later);
+	assert_in_flight(merged.snapshot, 3, 1);
+	/* A host that was booted again within one sum is no other one. */
+	snapshot_free(steal_ptr(&sum));
+	merged_done(&both);
+	set_text(&later->boot_id, "b9");
+	later->start_ns += 5 * (int64_t)SEC;
+	both = MERGE(a, later);
+	assert_int_equal(snapshot_sum_kinds(both.snapshot, MERGE_SUM_HOSTS, &sum), 0);
+	merged_done(&merged);
+	merged = MERGE(sum, b);
+	assert_in_flight(merged.snapshot, 3, 2);
+}
+
 /* --- stacks, and what rows are split by ----------------------------------------------------------- */
 
 static struct stacked stacked_make(const struct span *span, uint64_t id)
