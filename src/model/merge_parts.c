@@ -64,6 +64,17 @@ static int compare_parts(const void *a, const void *b)
 	return origin_compare(&x->origin, &y->origin) ?: compare_u64(x->input, y->input);
 }
 
+static int compare_clocks(const void *a, const void *b)
+{
+	const struct merge_part *x = *(struct merge_part *const *)a;
+	const struct merge_part *y = *(struct merge_part *const *)b;
+
+	/* The list that these are of is sorted already. */
+	return origin_compare_clocks(&x->origin, &y->origin)
+		       ?: compare_u64(x->input, y->input)
+		       ?: (x > y) - (x < y);
+}
+
 /* --- parts of one boot --------------------------------------------------------------------------- */
 
 static int refuse_overlap(const struct merge_part *a, const struct merge_part *b,
@@ -117,9 +128,10 @@ static int settle_boots(struct merge_parts *parts, struct diag *d)
 		return diag_oom(d);
 	for (size_t i = 0; i < parts->count; i++)
 		list[i] = &parts->list[i];
+	qsort(list, parts->count, sizeof(*list), compare_clocks);
 	for (size_t first = 0, end; first < parts->count && !err; first = end) {
 		for (end = first; end < parts->count &&
-				  origin_same_boot(&list[first]->origin, &list[end]->origin);)
+				  origin_same_clock(&list[first]->origin, &list[end]->origin);)
 			end++;
 		err = check_overlaps(&list[first], end - first, d);
 		find_latest(&list[first], end - first);

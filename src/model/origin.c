@@ -63,6 +63,24 @@ bool origin_same_boot(const struct origin *a, const struct origin *b)
 	return !strcmp(a->host, b->host) && !strcmp(a->boot_id, b->boot_id);
 }
 
+static int compare_boots(const struct origin *a, const struct origin *b)
+{
+	const int order = strcmp(a->boot_id, b->boot_id);
+
+	return order || *a->boot_id ? order : strcmp(a->host, b->host);
+}
+
+bool origin_same_clock(const struct origin *a, const struct origin *b)
+{
+	return !compare_boots(a, b);
+}
+
+int origin_compare_clocks(const struct origin *a, const struct origin *b)
+{
+	return compare_boots(a, b) ?: compare_u64(a->end_mono_ns, b->end_mono_ns)
+				  ?: compare_u64(a->elapsed_ns, b->elapsed_ns);
+}
+
 int origin_compare(const struct origin *a, const struct origin *b)
 {
 	return strcmp(a->host, b->host)

@@ -38,6 +38,12 @@ int origins_add(struct origins *origins, const struct origin *origin);
 /* Whether two are of one host, from one start of it to the next. */
 bool origin_same_boot(const struct origin *a, const struct origin *b);
 
+/* Whether two have the same clock: those of one boot, also under different names. Without a boot, the name tells. */
+bool origin_same_clock(const struct origin *a, const struct origin *b);
+
+/* Orders by clock, and the end on it. */
+int origin_compare_clocks(const struct origin *a, const struct origin *b);
+
 /* Orders by host, boot, and the end on the clock of the host. */
 int origin_compare(const struct origin *a, const struct origin *b);
 

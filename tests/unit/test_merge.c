@@ -357,7 +357,7 @@ TEST(test_in_flight_is_what_the_latest_of_a_host_has)
 	assert_string_equal(merged.snapshot->host, "web-1");
 }
 
-/* A snapshot of web-1, or of db, with one read in flight and two threads, or the sum of hosts of it. */
+/* A snapshot with a call in flight and two threads, or the sum of hosts made of it. */
 static struct snapshot *busy_make(const struct span *span, bool is_sum)
 {
 	struct snapshot *snapshot = host_make(span, "read:1x1m"), *sum = snapshot;
@@ -525,6 +525,24 @@ TEST(test_calls_are_not_counted_twice)
 	assert_refused(b, a, "b and a both have 2.0 s of web-1");
 }
 
+/* A container may have a host name of its own, and a host may be renamed: the boot tells that it is one host. */
+TEST(test_a_boot_is_one_host_by_any_name)
+{
+	static const struct span container = { "pod-7", "b1", 8, 20, 510 };
+	static const struct span renamed = { "www-1", "b1", 10, 20, 510 };
+	struct snapshot *a __cleanup(snapshot_freep) = busy_make(&web_1, false);
+	struct snapshot *b __cleanup(snapshot_freep) = host_make(&container, "read:1x1m");
+	struct merged merged __cleanup(merged_done) = { NULL, NULL };
+
+	assert_refused(a, b, "a and b both have 2.0 s of web-1");
+	assert_busy(&web_1, &renamed, false, 1);
+	/* Where the boot is not known, the name has to do. */
+	set_text(&a->boot_id, "");
+	set_text(&b->boot_id, "");
+	merged = MERGE(a, b);
+	assert_int_equal(merged.snapshot->origins->count, 2);
+}
+
 /* A snapshot of the history spans pauses: whether something was counted in one is not known. */
 TEST(test_a_pause_overlaps_too)
 {
@@ -579,8 +597,9 @@ TEST(test_sums_stay_readable)
 static struct snapshot *random_make(uint64_t *seed, unsigned int index)
 {
 	static const char *const hosts[] = { "web-1", "web-2", "db" };
+	static const char *const boots[] = { "b0", "b1", "b2" };
 	const unsigned int host = (unsigned int)random_below(seed, ARRAY_SIZE(hosts));
-	const struct span span = { hosts[host], host ? "b1" : "b0", 20 * index, 20 * index + 9,
+	const struct span span = { hosts[host], boots[host], 20 * index, 20 * index + 9,
 				   5000 * (host + 1) + 20 * index };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
