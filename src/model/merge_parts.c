@@ -37,6 +37,7 @@ static struct origin origin_of(const struct snapshot *snapshot, size_t index)
 				  .start_ns = snapshot->start_ns,
 				  .end_ns = snapshot->end_ns,
 				  .elapsed_ns = snapshot->elapsed_ns,
+				  .paused_ns = snapshot->paused_ns,
 				  .end_mono_ns = snapshot->end_mono_ns,
 				  .is_exact = snapshot_is_exact(snapshot) };
 	return origin;

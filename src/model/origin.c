@@ -2,7 +2,6 @@
 /* Keeps the list of parts. */
 #include "model/origin.h"
 
-#include "base/clock.h"
 #include "base/text.h"
 
 int origins_new(struct origins **ret)
@@ -89,15 +88,7 @@ int origin_compare(const struct origin *a, const struct origin *b)
 		       ?: compare_u64(a->elapsed_ns, b->elapsed_ns);
 }
 
-/* The clock of the day is adjusted now and then: so much more does not mean a pause in counting. */
-#define CLOCK_SLACK_NS NS_PER_SEC
-
 uint64_t origin_start_mono_ns(const struct origin *origin)
 {
-	const uint64_t span_ns = origin->end_ns > origin->start_ns
-					 ? (uint64_t)origin->end_ns - (uint64_t)origin->start_ns
-					 : 0;
-	const bool has_pauses = above(span_ns, origin->elapsed_ns) > CLOCK_SLACK_NS;
-
-	return above(origin->end_mono_ns, has_pauses ? span_ns : origin->elapsed_ns);
+	return above(above(origin->end_mono_ns, origin->elapsed_ns), origin->paused_ns);
 }

@@ -178,6 +178,7 @@ struct snapshot {
 	char *version;                 /* of the program that has saved it; NULL: of this one */
 	int64_t start_ns, end_ns;      /* CLOCK_REALTIME */
 	uint64_t elapsed_ns;           /* CLOCK_MONOTONIC */
+	uint64_t paused_ns;            /* the same: between its start and end, but not counted */
 	uint64_t end_mono_ns;          /* CLOCK_MONOTONIC at the end: ages are measured to it */
 	bool has_runq;                 /* the kernel knows run-queue time */
 	bool caller_pidns;        /* pids are those of another than the initial pid namespace */

@@ -550,9 +550,31 @@ TEST(test_a_pause_overlaps_too)
 		host_make(&(struct span){ "web-1", "b1", 0, 100, 1000 }, "read:1x1m");
 	struct snapshot *b __cleanup(snapshot_freep) =
 		host_make(&(struct span){ "web-1", "b1", 20, 30, 930 }, "read:1x1m");
+	struct merged alone __cleanup(merged_done) = { NULL, NULL };
 
-	a->elapsed_ns = 50 * SEC;
+	a->elapsed_ns = a->paused_ns = 50 * SEC;
 	assert_refused(a, b, "its calls would count twice");
+	alone = MERGE(a);
+	assert_refused(alone.snapshot, b, "its calls would count twice");
+}
+
+/* Its monotonic clock stood still meanwhile, or its time of day was set: the second began where the first ended. */
+TEST(test_a_suspended_host_does_not_overlap)
+{
+	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
+	struct snapshot *b __cleanup(snapshot_freep) =
+		host_make(&(struct span){ "web-1", "b1", 10, 3630, 530 }, "read:1x1m");
+
+	for (int64_t step_s = -3600; step_s <= 3600; step_s += 3600) {
+		struct merged merged __cleanup(merged_done) = { NULL, NULL };
+
+		b->elapsed_ns = 30 * SEC;
+		b->start_ns = (EPOCH_S + 10 + step_s) * (int64_t)SEC;
+		merged = MERGE(a, b);
+		assert_int_equal(merged.snapshot->origins->count, 2);
+		b->elapsed_ns = 31 * SEC;
+		assert_refused(a, b, "a and b both have 1.0 s of web-1");
+	}
 }
 
 TEST(test_different_things_are_not_added_up)
@@ -617,6 +639,7 @@ static struct snapshot *random_make(uint64_t *seed, unsigned int index)
 	}
 	snapshot = snapshot_take(builder);
 	snapshot_set_span(snapshot, &span);
+	snapshot->paused_ns = random_below(seed, 2) * SEC;
 	names_add(&snapshot->users, &snapshot->nr_users, 0, host ? "root" : "toor");
 	return snapshot;
 }
