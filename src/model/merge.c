@@ -186,7 +186,7 @@ static char *common_text(const struct merge *m, size_t member)
 	return strdup(first);
 }
 
-/* When a part began, by the time for which it was counted. */
+/* When a part began, by the time for which it was counted: all pauses are taken to be before that. */
 static int64_t counted_from_ns(const struct origin *origin)
 {
 	int64_t from;
