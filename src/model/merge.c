@@ -489,7 +489,7 @@ static int add_input(struct merge *m, size_t at)
 	if (err || add_targets(out, from))
 		return -ENOMEM;
 	losses_merge(&out->losses, &from->losses);
-	out->threads_unknown += from->threads_unknown;
+	out->threads_unknown = add_bounded(out->threads_unknown, from->threads_unknown);
 	out->caller_pidns |= from->caller_pidns;
 	out->user_includes_calls |= from->user_includes_calls;
 	out->selected |= from->selected;
@@ -502,7 +502,7 @@ static int add_input(struct merge *m, size_t at)
 
 static int check_totals(const struct merge *m, struct diag *d)
 {
-	struct merge_totals totals = { { 0 } };
+	struct merge_totals totals = { .histograms = 0 };
 
 	for (size_t i = 0; i < m->count; i++)
 		merge_totals_add(&totals, m->inputs[i].given.snapshot);

@@ -57,6 +57,7 @@ bool loss_is_of_splits(unsigned int loss);
 /* Without these, where nobody sees how rows are split. */
 void losses_forget_splits(struct losses *losses);
 
+/* Adds up; what would be 2^63 or more stays below, and never becomes 0. */
 void losses_merge(struct losses *into, const struct losses *from);
 
 /* Torn reads are of one reading, not since the start: those of either distort what is between. */

@@ -613,6 +613,56 @@ TEST(test_sums_stay_readable)
 	merged_done(&merged);
 }
 
+static void assert_too_much(const struct snapshot *a, const struct snapshot *b, uint64_t *count)
+{
+	const uint64_t before = *count;
+	struct merged merged = { NULL, NULL };
+
+	*count = INT64_MAX;
+	must_fail(try_merge((const struct snapshot *const[]){ a, b }, 2, &merged), -ERANGE,
+		  "these add up to more than 2^63");
+	*count = before;
+}
+
+/* Whatever a file says: nothing wraps, so that little would seem to be there. */
+TEST(test_no_count_wraps)
+{
+	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:2x1m!1");
+	struct snapshot *b __cleanup(snapshot_freep) = host_make(&web_2, "read:2x1m!1");
+	struct stacked stacked __cleanup(stacked_done) = stacked_make(&web_1, 11);
+	struct stack_count *stack = &stacked.snapshot->rows[0]->stacks[0];
+	struct process *process = &a->processes[0];
+
+	process->threads = b->processes[0].threads = 1;
+	process->nr_folded = b->processes[0].nr_folded = 1;
+	assert_too_much(a, b, &a->rows[0]->errnos[0].count);
+	assert_too_much(a, b, &process->threads);
+	assert_too_much(a, b, &process->nr_folded);
+	assert_too_much(stacked.snapshot, b, &stack->calls);
+	assert_too_much(stacked.snapshot, b, &stack->errors);
+	assert_too_much(stacked.snapshot, b, &stack->wall_ns);
+}
+
+/* In 64 bits, the sum of these is 0. */
+TEST(test_losses_do_not_wrap)
+{
+	static const struct span db = { "db", "b3", 0, 10, 500 };
+	struct snapshot *list[] = { host_make(&web_1, "read:1x1m"), host_make(&web_2, "read:1x1m"),
+				    host_make(&db, "read:1x1m") };
+	struct merged merged __cleanup(merged_done) = { NULL, NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		list[i]->losses.count[LOSS_THREAD_LATE] = i < 2 ? INT64_MAX : 2;
+		list[i]->threads_unknown = i < 2 ? INT64_MAX : 2;
+	}
+	merged = MERGE(list[0], list[1], list[2]);
+	assert_false(snapshot_is_exact(merged.snapshot));
+	assert_has(merged.snapshot, threads_unknown, INT64_MAX);
+	assert_int_equal(merged.snapshot->losses.count[LOSS_THREAD_LATE], INT64_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		snapshot_free(list[i]);
+}
+
 /* --- properties ----------------------------------------------------------------------------------- */
 
 /* Random rows and processes, of one of a few hosts, that do not overlap. */
