@@ -195,15 +195,16 @@ static void write_facts(const struct snapshot *snapshot, const struct report_opt
 			FILE *out)
 {
 	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE], text[3 * CLOCK_LOCAL_SIZE];
-	char cpu[AGE_MAX];
+	char cpu[AGE_MAX], host[HOST_LABEL_MAX];
 
+	snapshot_host_label(snapshot, host);
 	clock_local(snapshot->start_ns, start, sizeof(start));
 	clock_local(snapshot->end_ns, end, sizeof(end));
 	snprintf(text, sizeof(text), "%s to %s, %.3f s counted", start, end,
 		 (double)snapshot->elapsed_ns / 1e9);
 	snprintf(cpu, sizeof(cpu), "%.3f s", (double)snapshot_user_ns(snapshot) / 1e9);
 	fputs("<dl>\n", out);
-	page_fact("Host", snapshot->host, out);
+	page_fact("Host", host, out);
 	page_fact("Kernel", snapshot->kernel, out);
 	page_fact("Time", text, out);
 	page_fact("User CPU", cpu, out);
@@ -213,10 +214,11 @@ static void write_facts(const struct snapshot *snapshot, const struct report_opt
 
 static void frame_title(const struct snapshot *snapshot, char *buf, size_t size)
 {
-	char start[CLOCK_LOCAL_SIZE];
+	char start[CLOCK_LOCAL_SIZE], host[HOST_LABEL_MAX];
 
+	snapshot_host_label(snapshot, host);
 	clock_local(snapshot->start_ns, start, sizeof(start));
-	snprintf(buf, size, "System calls on %.200s, %s", snapshot->host ?: "", start);
+	snprintf(buf, size, "System calls on %.200s, %s", host, start);
 }
 
 /* --- what needs no script ----------------------------------------------------------------------- */

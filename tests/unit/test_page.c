@@ -375,6 +375,30 @@ TEST(test_comparison)
 	assert_full(report_comparison_page, &input, &view, &plain_page);
 }
 
+/* A merged snapshot has no host of its own: the page says of how many it is. */
+TEST(test_pages_of_several_hosts)
+{
+	__cleanup(snapshot_freep) struct snapshot *a = web_make(10, 0), *b = web_make(30, 0);
+	const struct compare_input input = { { "before", a }, { "after", b }, 0 };
+	const struct table_options table = { .keys = GROUP_SYSCALL };
+	__cleanup(compare_view_done) struct compare_view view;
+	__cleanup(freep) char *text = NULL, *comparison = NULL;
+
+	assert_int_equal(origins_new(&b->origins), 0);
+	for (const char *const *host = (const char *const[]){ "web-1", "web-2", NULL }; *host;
+	     host++)
+		assert_int_equal(origins_add(b->origins, &(struct origin){ .host = (char *)*host }),
+				 0);
+	b->host[0] = '\0';
+	text = render(report_page, b, &plain_page);
+	assert_int_equal(count_of(text, "System calls on 2 hosts, "), 2);
+	assert_non_null(strstr(text, "<dt>Host</dt><dd>2 hosts</dd>"));
+	assert_int_equal(compare_view_make(&input, &table, &view), 0);
+	comparison = render(report_comparison_page, &input, &view, &plain_page);
+	assert_non_null(strstr(comparison, "before: web-1, "));
+	assert_non_null(strstr(comparison, "after: 2 hosts, "));
+}
+
 /* Where both sides have stacks, a page shows what changed in them. */
 STACKS_TEST(test_comparison_of_stacks, scenario_stacks())
 {
