@@ -55,6 +55,14 @@ static inline uint64_t above(uint64_t whole, uint64_t part)
 	return whole > part ? whole - part : 0;
 }
 
+/* The sum of two counts, but no more than a reader of JSON can hold: it never becomes small again. */
+static inline uint64_t add_bounded(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? INT64_MAX : sum;
+}
+
 /* The end of a noun that stands behind its number. */
 static inline const char *plural(uint64_t count)
 {

@@ -323,12 +323,10 @@ static void history_page_done(struct history_page *page)
 
 static int write_page(const void *what, const struct report_options *how, FILE *out)
 {
-	const struct snapshot nothing = { .host = NULL };
 	const struct history_page *page = what;
 	const struct snapshot *sum = page->whole.nr_steps ? page->whole.steps[0].sum : NULL;
 
-	return report_timeline_page(&page->steps.timeline, &page->steps.picture, sum ?: &nothing,
-				    how, out);
+	return report_timeline_page(&page->steps.timeline, &page->steps.picture, sum, how, out);
 }
 
 static int history_write_page(struct past *past, struct output *output, struct diag *d)

@@ -110,6 +110,16 @@ static void tell_versions(const struct origins *origins)
 	}
 }
 
+/* Which moments of a part with pauses were counted is not known. */
+static bool has_pauses(const struct origins *origins)
+{
+	for (size_t i = 0; i < origins->count && origins->count > 1; i++) {
+		if (origins->items[i].paused_ns)
+			return true;
+	}
+	return false;
+}
+
 static void tell(const struct snapshot *merged)
 {
 	const struct origins *origins = merged->origins;
@@ -120,7 +130,8 @@ static void tell(const struct snapshot *merged)
 		hosts += is_other_host(origins, i);
 	snprintf(what, sizeof(what), "%zu snapshot%s of %zu host%s, ", origins->count,
 		 origins->count == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
-	span_tell(what, merged->start_ns, merged->end_ns, merged->elapsed_ns, "");
+	span_tell(what, merged->start_ns, merged->end_ns, merged->elapsed_ns,
+		  has_pauses(origins) ? ", about: some parts have pauses" : "");
 	tell_losses(origins);
 	tell_namesakes(origins);
 	tell_versions(origins);

@@ -53,6 +53,8 @@ void json_put_parts(struct json_writer *to, const struct snapshot *snapshot)
 		json_put_time(to, "start", origin->start_ns);
 		json_put_time(to, "end", origin->end_ns);
 		json_put_number(to, "elapsed_ns", origin->elapsed_ns);
+		if (origin->paused_ns)
+			json_put_number(to, "paused_ns", origin->paused_ns);
 		json_put_number(to, "monotonic_ns", origin->end_mono_ns);
 		json_put_bool(to, "exact", origin->is_exact);
 		json_put_end(to);
@@ -74,6 +76,7 @@ static void read_part(const struct json_place *at, struct origins *origins)
 		.start_ns = json_get_time(at, "start"),
 		.end_ns = json_get_time(at, "end"),
 		.elapsed_ns = json_get_number(at, "elapsed_ns", 0, 0),
+		.paused_ns = json_get_number(at, "paused_ns", JSON_OR_ABSENT, 0),
 		.end_mono_ns = json_get_number(at, "monotonic_ns", 0, 0),
 		.is_exact = json_get_bool(at, "exact", 0),
 	};

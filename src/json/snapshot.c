@@ -274,6 +274,8 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	json_put_microstates(to, &states, snapshot->has_runq, has_lock);
 	json_put_end(to);
 	json_put_number(to, "monotonic_ns", snapshot->end_mono_ns);
+	if (snapshot->paused_ns)
+		json_put_number(to, "paused_ns", snapshot->paused_ns);
 	json_put_bool(to, "has_runq", snapshot->has_runq);
 	json_put_bool(to, "has_stacks", snapshot->stacks != NULL);
 	json_put_exemplar_counts(to, snapshot);
@@ -335,6 +337,7 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	snapshot->start_ns = json_get_time(whole, "start");
 	snapshot->end_ns = json_get_time(whole, "end");
 	snapshot->elapsed_ns = json_get_number(whole, "elapsed_ns", 0, 0);
+	snapshot->paused_ns = json_get_number(whole, "paused_ns", JSON_OR_ABSENT, 0);
 	snapshot->end_mono_ns = json_get_number(whole, "monotonic_ns", 0, 0);
 	snapshot->slower_than_ns = json_get_number(whole, "slower_than_ns", JSON_OR_NULL, 0);
 	snapshot->user_includes_calls = json_get_bool(whole, "user_includes_calls", 0);

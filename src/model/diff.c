@@ -213,6 +213,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	snapshot_count_folded(out, &out->losses);
 	out->start_ns = earlier->end_ns;
 	out->elapsed_ns = later->end_mono_ns - earlier->end_mono_ns;
+	out->paused_ns = 0;
 	*ret = steal_ptr(&out);
 	return 0;
 }
@@ -319,6 +320,11 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 		if (snapshot_add_names(out, parts[i]))
 			return -ENOMEM;
 	}
+	/* What lies between the parts was not counted. */
+	if (count)
+		out->paused_ns =
+			above(now->end_mono_ns - (parts[0]->end_mono_ns - parts[0]->elapsed_ns),
+			      out->elapsed_ns);
 	*ret = steal_ptr(&out);
 	return 0;
 }

@@ -10,27 +10,21 @@
 #include "base/text.h"
 #include "model/builder.h"
 #include "model/kind_list.h"
+#include "model/merge_parts.h"
 #include "model/merge_stacks.h"
 
 struct input {
 	struct merge_input given;
-	uint32_t *hosts; /* owned: by its own index of a host, the index in the result */
-	bool *is_latest; /* owned: by the same, whether no other one of that host is later */
+	uint32_t *hosts;       /* owned: by its own index of a host, the index in the result */
+	bool *is_latest;       /* owned: by the same, whether no other one of that host is later */
+	bool is_latest_of_all; /* of each host that it has */
 	uint64_t age_shift_ns, time_shift_ns; /* to be added to monotonic times */
-};
-
-/* An origin of an input. */
-struct part {
-	struct origin origin; /* borrows its texts */
-	size_t input;
-	uint32_t index; /* in the origins of the input */
 };
 
 struct merge {
 	struct input *inputs; /* owned, in order of time */
 	size_t count;
-	struct part *parts; /* owned, by origin_compare() */
-	size_t nr_parts;
+	struct merge_parts parts;       /* owned */
 	struct argument_texts *cgroups; /* owned; their order numbers them */
 	struct kind_list
 		kinds; /* owned; of groups of pid 0, whose own numbers say nothing to others */
@@ -46,7 +40,7 @@ static void merge_done(struct merge *m)
 		free(m->inputs[i].is_latest);
 	}
 	free(m->inputs);
-	free(m->parts);
+	merge_parts_done(&m->parts);
 	argument_texts_free(m->cgroups);
 	kind_list_done(&m->kinds);
 	merged_stacks_free(m->stacks);
@@ -60,23 +54,21 @@ static uint32_t host_of(const struct input *input, uint32_t host)
 	return host == HOST_ALL ? HOST_ALL : input->hosts[host];
 }
 
-/* Whether nothing later is known of it. Sums have no host of which something could be. */
+/*
+ * Whether nothing later is known of it. A sum of hosts has calls in flight of all of them, so each of these must be
+ * the latest: else some would count twice, or though they have ended.
+ */
 static bool is_latest(const struct input *input, uint32_t host)
 {
-	return host == HOST_ALL || input->is_latest[host];
+	return host == HOST_ALL ? input->is_latest_of_all : input->is_latest[host];
 }
 
 /* --- what is merged ------------------------------------------------------------------------------ */
 
-static bool is_empty(const struct snapshot *snapshot)
-{
-	return !snapshot->nr_rows && !snapshot->nr_processes;
-}
-
 /* Nobody has counted anything. */
 static bool is_nothing(const struct snapshot *snapshot)
 {
-	return is_empty(snapshot) && !snapshot->elapsed_ns && losses_none(&snapshot->losses);
+	return merge_is_empty(snapshot) && !snapshot->elapsed_ns && losses_none(&snapshot->losses);
 }
 
 static int compare_inputs(const void *x, const void *y)
@@ -91,11 +83,6 @@ static int compare_inputs(const void *x, const void *y)
 		       ?: compare_u64(a->end_mono_ns, b->end_mono_ns);
 }
 
-static size_t nr_hosts(const struct snapshot *snapshot)
-{
-	return snapshot->origins ? snapshot->origins->count : 1;
-}
-
 /* Takes the inputs over that have anything; if none has, all of them. */
 static int take_inputs(struct merge *m, const struct merge_input *inputs, size_t count)
 {
@@ -108,7 +95,7 @@ static int take_inputs(struct merge *m, const struct merge_input *inputs, size_t
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct input *input = &m->inputs[m->count];
-		size_t hosts = nr_hosts(inputs[i].snapshot);
+		size_t hosts = merge_count_parts(inputs[i].snapshot);
 
 		if (!all && is_nothing(inputs[i].snapshot))
 			continue;
@@ -123,79 +110,16 @@ static int take_inputs(struct merge *m, const struct merge_input *inputs, size_t
 	return 0;
 }
 
-static struct origin origin_of(const struct snapshot *snapshot, size_t index)
-{
-	struct origin origin;
-
-	if (snapshot->origins)
-		return snapshot->origins->items[index];
-	origin = (struct origin){ .host = snapshot->host ?: "",
-				  .boot_id = snapshot->boot_id ?: "",
-				  .kernel = snapshot->kernel,
-				  .version = snapshot->version,
-				  .start_ns = snapshot->start_ns,
-				  .end_ns = snapshot->end_ns,
-				  .elapsed_ns = snapshot->elapsed_ns,
-				  .end_mono_ns = snapshot->end_mono_ns,
-				  .is_exact = snapshot_is_exact(snapshot) };
-	return origin;
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	return origin_compare(&x->origin, &y->origin) ?: compare_u64(x->input, y->input);
-}
-
 static int list_parts(struct merge *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		const struct snapshot *snapshot = m->inputs[i].given.snapshot;
-
-		for (size_t j = 0; j < nr_hosts(snapshot); j++) {
-			if (!array_grow(&m->parts, m->nr_parts, sizeof(*m->parts)))
-				return -ENOMEM;
-			m->parts[m->nr_parts++] =
-				(struct part){ origin_of(snapshot, j), i, (uint32_t)j };
-		}
+		if (merge_parts_add(&m->parts, i, &m->inputs[i].given))
+			return -ENOMEM;
 	}
-	qsort(m->parts, m->nr_parts, sizeof(*m->parts), compare_parts);
 	return 0;
 }
 
 /* --- what does not fit --------------------------------------------------------------------------- */
-
-static int refuse_overlap(const struct merge *m, const struct part *a, const struct part *b,
-			  uint64_t overlap_ns, struct diag *d)
-{
-	return diag_set(d, DIAG_FAILED, EINVAL,
-			"%.100s and %.100s both have %.1f s of %.64s: its calls would count twice; "
-			"leave one of them out",
-			m->inputs[a->input].given.name, m->inputs[b->input].given.name,
-			(double)overlap_ns / (double)NS_PER_SEC, a->origin.host);
-}
-
-/* Parts of one boot follow each other by the clock of their host. */
-static int check_overlaps(const struct merge *m, struct diag *d)
-{
-	const struct part *before = NULL;
-
-	for (size_t i = 0; i < m->nr_parts; i++) {
-		const struct part *part = &m->parts[i];
-		uint64_t start_ns = origin_start_mono_ns(&part->origin);
-
-		if (!part->origin.elapsed_ns)
-			continue;
-		if (before && before->input != part->input &&
-		    origin_same_boot(&before->origin, &part->origin) &&
-		    start_ns < before->origin.end_mono_ns)
-			return refuse_overlap(m, before, part,
-					      before->origin.end_mono_ns - start_ns, d);
-		before = part;
-	}
-	return 0;
-}
 
 /* All that have anything are compared with the first of them that has. */
 static int check_fit(const struct merge *m, struct diag *d)
@@ -206,7 +130,7 @@ static int check_fit(const struct merge *m, struct diag *d)
 	for (size_t i = 0; i < m->count && !err; i++) {
 		const struct merge_input *given = &m->inputs[i].given;
 
-		if (is_empty(given->snapshot))
+		if (merge_is_empty(given->snapshot))
 			continue;
 		if (first)
 			err = merge_check_pair(first, given, d);
@@ -217,27 +141,22 @@ static int check_fit(const struct merge *m, struct diag *d)
 
 /* --- where and when ------------------------------------------------------------------------------ */
 
-/* A host has the index of its first part, and the latest input that has anything of it is known. */
+/* A host has the index of its first part. */
 static void number_hosts(struct merge *m)
 {
-	for (size_t first = 0, end; first < m->nr_parts; first = end) {
-		size_t latest = SIZE_MAX;
+	const struct merge_part *list = m->parts.list;
+	size_t first = 0;
 
-		for (end = first; end < m->nr_parts &&
-				  origin_same_boot(&m->parts[first].origin, &m->parts[end].origin);
-		     end++) {
-			const struct part *part = &m->parts[end];
-			struct input *input = &m->inputs[part->input];
+	for (size_t i = 0; i < m->count; i++)
+		m->inputs[i].is_latest_of_all = true;
+	for (size_t i = 0; i < m->parts.count; i++) {
+		struct input *input = &m->inputs[list[i].input];
 
-			input->hosts[part->index] = (uint32_t)first;
-			if (!is_empty(input->given.snapshot))
-				latest = part->input;
-		}
-		for (size_t i = first; i < end; i++) {
-			const struct part *part = &m->parts[i];
-
-			m->inputs[part->input].is_latest[part->index] = part->input == latest;
-		}
+		if (!origin_same_boot(&list[first].origin, &list[i].origin))
+			first = i;
+		input->hosts[list[i].index] = (uint32_t)first;
+		input->is_latest[list[i].index] = list[i].is_latest;
+		input->is_latest_of_all &= list[i].is_latest;
 	}
 }
 
@@ -245,8 +164,8 @@ static int copy_origins(struct merge *m)
 {
 	int err = origins_new(&m->out->origins);
 
-	for (size_t i = 0; i < m->nr_parts && !err; i++) {
-		struct origin origin = m->parts[i].origin;
+	for (size_t i = 0; i < m->parts.count && !err; i++) {
+		struct origin origin = m->parts.list[i].origin;
 
 		origin.version = origin.version ?: BPFTRUSS_VERSION;
 		err = origins_add(m->out->origins, &origin);
@@ -260,14 +179,14 @@ static char *common_text(const struct merge *m, size_t member)
 	const struct origin *origins = m->out->origins->items;
 	const char *first = *(char *const *)((const char *)&origins[0] + member);
 
-	for (size_t i = 1; i < m->nr_parts; i++) {
+	for (size_t i = 1; i < m->parts.count; i++) {
 		if (strcmp(first, *(char *const *)((const char *)&origins[i] + member)) != 0)
 			return strdup("");
 	}
 	return strdup(first);
 }
 
-/* When a part began, by the time for which it was counted. */
+/* When a part began, by the time for which it was counted: all pauses are taken to be before that. */
 static int64_t counted_from_ns(const struct origin *origin)
 {
 	int64_t from;
@@ -287,15 +206,15 @@ static int compare_starts(const void *a, const void *b)
 /* Adds up the time in which at least one part was counted. */
 static int set_elapsed(struct merge *m)
 {
-	struct origin *list __cleanup(freep) = calloc(m->nr_parts, sizeof(*list));
+	struct origin *list __cleanup(freep) = calloc(m->parts.count, sizeof(*list));
 	uint64_t elapsed_ns = 0;
 	int64_t until_ns = INT64_MIN;
 
 	if (!list)
 		return -ENOMEM;
-	memcpy(list, m->out->origins->items, m->nr_parts * sizeof(*list));
-	qsort(list, m->nr_parts, sizeof(*list), compare_starts);
-	for (size_t i = 0; i < m->nr_parts; i++) {
+	memcpy(list, m->out->origins->items, m->parts.count * sizeof(*list));
+	qsort(list, m->parts.count, sizeof(*list), compare_starts);
+	for (size_t i = 0; i < m->parts.count; i++) {
 		int64_t from_ns = counted_from_ns(&list[i]);
 
 		from_ns = from_ns > until_ns ? from_ns : until_ns;
@@ -319,8 +238,8 @@ static int set_clock(struct merge *m, struct diag *d)
 
 	out->start_ns = INT64_MAX;
 	out->end_ns = INT64_MIN;
-	for (size_t i = 0; i < m->nr_parts; i++) {
-		const struct origin *origin = &m->parts[i].origin;
+	for (size_t i = 0; i < m->parts.count; i++) {
+		const struct origin *origin = &m->parts.list[i].origin;
 
 		out->start_ns = origin->start_ns < out->start_ns ? origin->start_ns : out->start_ns;
 		out->end_ns = origin->end_ns > out->end_ns ? origin->end_ns : out->end_ns;
@@ -570,11 +489,11 @@ static int add_input(struct merge *m, size_t at)
 	if (err || add_targets(out, from))
 		return -ENOMEM;
 	losses_merge(&out->losses, &from->losses);
-	out->threads_unknown += from->threads_unknown;
+	out->threads_unknown = add_bounded(out->threads_unknown, from->threads_unknown);
 	out->caller_pidns |= from->caller_pidns;
 	out->user_includes_calls |= from->user_includes_calls;
 	out->selected |= from->selected;
-	if (is_empty(from))
+	if (merge_is_empty(from))
 		return 0;
 	out->has_runq &= from->has_runq;
 	out->slower_than_ns = from->slower_than_ns;
@@ -583,7 +502,7 @@ static int add_input(struct merge *m, size_t at)
 
 static int check_totals(const struct merge *m, struct diag *d)
 {
-	struct merge_totals totals = { { 0 } };
+	struct merge_totals totals = { .histograms = 0 };
 
 	for (size_t i = 0; i < m->count; i++)
 		merge_totals_add(&totals, m->inputs[i].given.snapshot);
@@ -596,7 +515,7 @@ static int add_up(struct merge *m, struct diag *d)
 	bool any = false, has_runq = false;
 
 	for (size_t i = 0; i < m->count; i++) {
-		any |= !is_empty(m->inputs[i].given.snapshot);
+		any |= !merge_is_empty(m->inputs[i].given.snapshot);
 		has_runq |= m->inputs[i].given.snapshot->has_runq;
 	}
 	out->has_runq = any || has_runq;
@@ -637,7 +556,7 @@ int snapshot_merge(const struct merge_input *inputs, size_t count, struct snapsh
 	if (!m.out || take_inputs(&m, inputs, count) || list_parts(&m) || merge_stacks(&m) ||
 	    builder_new(&m.builder))
 		return diag_oom(d);
-	err = check_overlaps(&m, d) ?: check_fit(&m, d) ?: check_totals(&m, d) ?: describe(&m, d)
+	err = merge_parts_settle(&m.parts, d) ?: check_fit(&m, d) ?: check_totals(&m, d) ?: describe(&m, d)
 		      ?: add_up(&m, d);
 	if (err)
 		return err;

@@ -8,7 +8,7 @@
  * Makes one snapshot of at least one, whose order does not matter. Rows and processes keep their host; those
  * of one host and boot are added up. It begins with the first and ends with the last of them, elapsed_ns is
  * the time in which at least one was counting, and times of threads are sums. Calls in flight are those of the
- * latest snapshot of each host. Its call stacks are owned by *ret_stacks (NULL: there are none), which must live
+ * latest snapshot of each host since it was booted; a sum of hosts has its own only if it is the latest of them all. Its call stacks are owned by *ret_stacks (NULL: there are none), which must live
  * as long as it does. Returns 0 or -errno with d filled: -EINVAL if two overlap, so that calls would count twice,
  * or hold different things.
  */

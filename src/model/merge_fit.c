@@ -34,28 +34,43 @@ int merge_check_pair(const struct merge_input *a, const struct merge_input *b, s
 	return 0;
 }
 
+static void add_row(struct merge_totals *into, const struct row *row)
+{
+	for (size_t i = 0; i < NR_ROW_COUNTERS; i++)
+		into->rows[i] += row_counters[i].grows || row_counters[i].now
+					 ? (double)row_count(row, i)
+					 : 0;
+	into->histograms += (double)hist_total(&row->hist);
+	for (size_t i = 0; i < row->nr_errnos; i++)
+		into->errnos += (double)row->errnos[i].count;
+	for (size_t i = 0; i < row->nr_stacks; i++) {
+		into->stack_calls += (double)row->stacks[i].calls;
+		into->stack_errors += (double)row->stacks[i].errors;
+		into->stack_wall_ns += (double)row->stacks[i].wall_ns;
+	}
+}
+
 void merge_totals_add(struct merge_totals *into, const struct snapshot *snapshot)
 {
-	double *totals = into->sums;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		for (size_t j = 0; j < NR_ROW_COUNTERS; j++)
-			totals[j] += row_counters[j].grows || row_counters[j].now
-					     ? (double)row_count(snapshot->rows[i], j)
-					     : 0;
-		totals[NR_ROW_COUNTERS] += (double)hist_total(&snapshot->rows[i]->hist);
-	}
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		add_row(into, snapshot->rows[i]);
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
-			totals[NR_ROW_COUNTERS + 1 + j] +=
-				(double)process_count(&snapshot->processes[i], j);
+			into->processes[j] += (double)process_count(process, j);
+		into->threads += (double)process->threads;
+		into->folded += (double)process->nr_folded;
 	}
 }
 
 int merge_totals_check(const struct merge_totals *totals, struct diag *d)
 {
-	for (size_t i = 0; i < NR_MERGE_TOTALS; i++) {
-		if (totals->sums[i] >= (double)INT64_MAX)
+	/* It has nothing but sums. */
+	const double *sums = (const double *)totals;
+
+	for (size_t i = 0; i < sizeof(*totals) / sizeof(*sums); i++) {
+		if (sums[i] >= (double)INT64_MAX)
 			return diag_set(d, DIAG_FAILED, ERANGE,
 					"these add up to more than 2^63 ns, which is 292 years of "
 					"threads: merge fewer hosts, or shorter times");

@@ -14,12 +14,12 @@ struct merge_input {
 /* Whether two have the same calls, and rows of the same kind. Returns 0, or -EINVAL with d filled. */
 int merge_check_pair(const struct merge_input *a, const struct merge_input *b, struct diag *d);
 
-/* Counters of rows, their histograms, and counters of processes. */
-#define NR_MERGE_TOTALS (NR_ROW_COUNTERS + 1 + NR_PROCESS_COUNTS)
-
 /* Sums of all rows and processes, in numbers that do not wrap. */
 struct merge_totals {
-	double sums[NR_MERGE_TOTALS];
+	double rows[NR_ROW_COUNTERS], histograms, errnos;
+	double stack_calls, stack_errors,
+		stack_wall_ns; /* the other times of a stack are parts of that */
+	double processes[NR_PROCESS_COUNTS], threads, folded;
 };
 
 void merge_totals_add(struct merge_totals *into, const struct snapshot *snapshot);

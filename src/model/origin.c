@@ -2,7 +2,6 @@
 /* Keeps the list of parts. */
 #include "model/origin.h"
 
-#include "base/clock.h"
 #include "base/text.h"
 
 int origins_new(struct origins **ret)
@@ -63,6 +62,24 @@ bool origin_same_boot(const struct origin *a, const struct origin *b)
 	return !strcmp(a->host, b->host) && !strcmp(a->boot_id, b->boot_id);
 }
 
+static int compare_boots(const struct origin *a, const struct origin *b)
+{
+	const int order = strcmp(a->boot_id, b->boot_id);
+
+	return order || *a->boot_id ? order : strcmp(a->host, b->host);
+}
+
+bool origin_same_clock(const struct origin *a, const struct origin *b)
+{
+	return !compare_boots(a, b);
+}
+
+int origin_compare_clocks(const struct origin *a, const struct origin *b)
+{
+	return compare_boots(a, b) ?: compare_u64(a->end_mono_ns, b->end_mono_ns)
+				  ?: compare_u64(a->elapsed_ns, b->elapsed_ns);
+}
+
 int origin_compare(const struct origin *a, const struct origin *b)
 {
 	return strcmp(a->host, b->host)
@@ -71,15 +88,7 @@ int origin_compare(const struct origin *a, const struct origin *b)
 		       ?: compare_u64(a->elapsed_ns, b->elapsed_ns);
 }
 
-/* The clock of the day is adjusted now and then: so much more does not mean a pause in counting. */
-#define CLOCK_SLACK_NS NS_PER_SEC
-
 uint64_t origin_start_mono_ns(const struct origin *origin)
 {
-	const uint64_t span_ns = origin->end_ns > origin->start_ns
-					 ? (uint64_t)origin->end_ns - (uint64_t)origin->start_ns
-					 : 0;
-	const bool has_pauses = above(span_ns, origin->elapsed_ns) > CLOCK_SLACK_NS;
-
-	return above(origin->end_mono_ns, has_pauses ? span_ns : origin->elapsed_ns);
+	return above(above(origin->end_mono_ns, origin->elapsed_ns), origin->paused_ns);
 }

@@ -11,7 +11,7 @@
 struct origin {
 	char *host, *boot_id, *kernel, *version; /* owned; untrusted bytes; never NULL in a list */
 	int64_t start_ns, end_ns;                /* CLOCK_REALTIME */
-	uint64_t elapsed_ns;                     /* CLOCK_MONOTONIC */
+	uint64_t elapsed_ns, paused_ns;          /* CLOCK_MONOTONIC: counted, and not counted */
 	uint64_t end_mono_ns;                    /* CLOCK_MONOTONIC of its host at the end */
 	bool is_exact;
 };
@@ -38,8 +38,14 @@ int origins_add(struct origins *origins, const struct origin *origin);
 /* Whether two are of one host, from one start of it to the next. */
 bool origin_same_boot(const struct origin *a, const struct origin *b);
 
+/* Whether two have the same clock: those of one boot, also under different names. Without a boot, the name tells. */
+bool origin_same_clock(const struct origin *a, const struct origin *b);
+
+/* Orders by clock, and the end on it. */
+int origin_compare_clocks(const struct origin *a, const struct origin *b);
+
 /* Orders by host, boot, and the end on the clock of the host. */
 int origin_compare(const struct origin *a, const struct origin *b);
 
-/* When it began, on the clock of its host in ns: not later than what its times of day say. */
+/* When it began, on the clock of its host in ns. Pauses are part of it; the times of day do not matter. */
 uint64_t origin_start_mono_ns(const struct origin *origin);

@@ -363,7 +363,7 @@ uint64_t row_errors_unnamed(const struct row *row)
 	uint64_t named = 0;
 
 	for (size_t i = 0; i < row->nr_errnos; i++)
-		named += row->errnos[i].count;
+		named = add_bounded(named, row->errnos[i].count);
 	return row->errors > named ? row->errors - named : 0;
 }
 

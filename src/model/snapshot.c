@@ -348,7 +348,7 @@ uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += row_errors_unnamed(snapshot->rows[i]);
+		sum = add_bounded(sum, row_errors_unnamed(snapshot->rows[i]));
 	return sum;
 }
 
@@ -529,12 +529,12 @@ void losses_forget_splits(struct losses *losses)
 void losses_merge(struct losses *into, const struct losses *from)
 {
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		into->count[i] += from->count[i];
+		into->count[i] = add_bounded(into->count[i], from->count[i]);
 }
 
 void losses_subtract(struct losses *from, const struct losses *earlier)
 {
-	uint64_t torn = from->count[LOSS_TORN_READ] + earlier->count[LOSS_TORN_READ];
+	uint64_t torn = add_bounded(from->count[LOSS_TORN_READ], earlier->count[LOSS_TORN_READ]);
 
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		from->count[i] -= earlier->count[i];

@@ -57,6 +57,7 @@ bool loss_is_of_splits(unsigned int loss);
 /* Without these, where nobody sees how rows are split. */
 void losses_forget_splits(struct losses *losses);
 
+/* Adds up; what would be 2^63 or more stays below, and never becomes 0. */
 void losses_merge(struct losses *into, const struct losses *from);
 
 /* Torn reads are of one reading, not since the start: those of either distort what is between. */
@@ -178,6 +179,7 @@ struct snapshot {
 	char *version;                 /* of the program that has saved it; NULL: of this one */
 	int64_t start_ns, end_ns;      /* CLOCK_REALTIME */
 	uint64_t elapsed_ns;           /* CLOCK_MONOTONIC */
+	uint64_t paused_ns;            /* the same: between its start and end, but not counted */
 	uint64_t end_mono_ns;          /* CLOCK_MONOTONIC at the end: ages are measured to it */
 	bool has_runq;                 /* the kernel knows run-queue time */
 	bool caller_pidns;        /* pids are those of another than the initial pid namespace */

@@ -73,13 +73,19 @@ void short_time(double ns, char buf[SHORT_NUMBER_MAX])
 	snprintf(buf, SHORT_NUMBER_MAX, "%.4g %s", ns, units[unit]);
 }
 
-static bool timeline_is_exact(const struct timeline *timeline)
+/* Says how exact a timeline is, in which maybe nothing was counted. */
+static const char *trust_text(const struct timeline *timeline)
 {
+	const char *text = "nothing was counted";
+
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		if (timeline->steps[i].sum && !snapshot_is_exact(timeline->steps[i].sum))
-			return false;
+		if (!timeline->steps[i].sum)
+			continue;
+		if (!snapshot_is_exact(timeline->steps[i].sum))
+			return "not exact: the text report says why";
+		text = "exact: no call is missing";
 	}
-	return true;
+	return text;
 }
 
 /* Writes host, span, time zone, and how exact. */
@@ -99,8 +105,7 @@ static void write_origin(const struct time_plot *plot)
 		strftime(zone, sizeof(zone), " %Z", &local);
 	time_span_write(plot->from_ns, plot->to_ns, span);
 	snprintf(text, sizeof(text), "%s%s%s%s; %s", host, *host ? ", " : "", span, zone,
-		 timeline_is_exact(timeline) ? "exact: no call is missing"
-					     : "not exact: the text report says why");
+		 trust_text(timeline));
 	svg_text(plot->out, 24, 54, "note",
 		 plot->from_ns < plot->to_ns ? text : "Nothing was counted.");
 }

@@ -191,21 +191,29 @@ static int write_notes(const struct snapshot *snapshot, const struct report_opti
 	return 0;
 }
 
+/* Where nothing was ever counted, nobody knows of any time. */
+static bool has_time(const struct snapshot *snapshot)
+{
+	return snapshot->start_ns || snapshot->end_ns;
+}
+
 static void write_facts(const struct snapshot *snapshot, const struct report_options *options,
 			FILE *out)
 {
 	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE], text[3 * CLOCK_LOCAL_SIZE];
-	char cpu[AGE_MAX];
+	char cpu[AGE_MAX], host[HOST_LABEL_MAX];
 
+	snapshot_host_label(snapshot, host);
 	clock_local(snapshot->start_ns, start, sizeof(start));
 	clock_local(snapshot->end_ns, end, sizeof(end));
 	snprintf(text, sizeof(text), "%s to %s, %.3f s counted", start, end,
 		 (double)snapshot->elapsed_ns / 1e9);
 	snprintf(cpu, sizeof(cpu), "%.3f s", (double)snapshot_user_ns(snapshot) / 1e9);
 	fputs("<dl>\n", out);
-	page_fact("Host", snapshot->host, out);
+	page_fact("Host", host, out);
 	page_fact("Kernel", snapshot->kernel, out);
-	page_fact("Time", text, out);
+	if (has_time(snapshot))
+		page_fact("Time", text, out);
 	page_fact("User CPU", cpu, out);
 	page_fact("Command", options->command, out);
 	fputs("</dl>\n", out);
@@ -213,10 +221,12 @@ static void write_facts(const struct snapshot *snapshot, const struct report_opt
 
 static void frame_title(const struct snapshot *snapshot, char *buf, size_t size)
 {
-	char start[CLOCK_LOCAL_SIZE];
+	char start[CLOCK_LOCAL_SIZE], host[HOST_LABEL_MAX];
 
+	snapshot_host_label(snapshot, host);
 	clock_local(snapshot->start_ns, start, sizeof(start));
-	snprintf(buf, size, "System calls on %.200s, %s", snapshot->host ?: "", start);
+	snprintf(buf, size, "System calls%s%.200s%s%s", *host ? " on " : "", host,
+		 has_time(snapshot) ? ", " : "", has_time(snapshot) ? start : "");
 }
 
 /* --- what needs no script ----------------------------------------------------------------------- */
@@ -330,29 +340,32 @@ static int write_content(const struct snapshot *snapshot, const struct report_op
 	return snapshot->stacks ? write_flames(snapshot, &options->stacks, out) : 0;
 }
 
-static int write_data(const struct snapshot *snapshot, const struct timeline *timeline,
+/* A timeline, and how to draw it. */
+struct over_time {
+	const struct timeline *timeline;
+	const struct time_picture_options *picture;
+	bool is_empty; /* nothing was counted in it */
+};
+
+static int write_data(const struct snapshot *snapshot, const struct over_time *over_time,
 		      const struct report_options *options,
 		      const struct table_part halves[NR_TABLE_HALF], FILE *out)
 {
+	const bool is_empty = over_time && over_time->is_empty;
 	struct page_data *data __cleanup(freep) = malloc(sizeof(*data));
 	int err = data ? page_data_begin(data, out) : -ENOMEM, end;
 
 	if (err)
 		return err;
 	json_put_origin(&data->to, snapshot);
-	json_put_bool(&data->to, "exact", snapshot_is_exact(snapshot));
+	json_put_bool(&data->to, "exact", !is_empty && snapshot_is_exact(snapshot));
 	json_put_losses(&data->to, &snapshot->losses);
 	json_put_text(&data->to, "command", options->command);
-	err = page_put_snapshot(&data->to, snapshot, timeline, options, halves);
+	err = page_put_snapshot(&data->to, snapshot, over_time ? over_time->timeline : NULL,
+				options, halves);
 	end = page_data_end(data, out);
 	return err ?: end;
 }
-
-/* A timeline, and how to draw it. */
-struct over_time {
-	const struct timeline *timeline;
-	const struct time_picture_options *picture;
-};
 
 static int write_over_time(const struct over_time *over_time, FILE *out)
 {
@@ -384,7 +397,10 @@ static int write_page(const struct snapshot *snapshot, const struct over_time *o
 	frame.parts |= snapshot->stacks ? PAGE_FLAME : 0;
 	frame.parts |= over_time ? PAGE_OVER_TIME : 0;
 	page_begin(&frame, out);
-	page_trust(snapshot, "", out);
+	if (over_time && over_time->is_empty)
+		fputs("<div class=\"trust inexact\"><p>nothing was counted</p></div>\n", out);
+	else
+		page_trust(snapshot, "", out);
 	write_facts(snapshot, options, out);
 	err = write_notes(snapshot, options, out);
 	fputs("</header>\n<main>\n", out);
@@ -392,9 +408,7 @@ static int write_page(const struct snapshot *snapshot, const struct over_time *o
 		err = write_over_time(over_time, out);
 	err = err ?: write_content(snapshot, options, halves, out);
 	fputs("</main>\n", out);
-	err = err
-		      ?: write_data(snapshot, over_time ? over_time->timeline : NULL, options,
-				    halves, out);
+	err = err ?: write_data(snapshot, over_time, options, halves, out);
 	page_end(&frame, out);
 	return err ?: ferror(out) ? -EIO : 0;
 }
@@ -404,11 +418,34 @@ int report_page(const struct snapshot *snapshot, const struct report_options *op
 	return write_page(snapshot, NULL, options, out);
 }
 
+/* Writes the span of a timeline into a snapshot. */
+static void take_span(struct snapshot *snapshot, const struct timeline *timeline)
+{
+	const struct timeline_step *steps = timeline->steps;
+	const struct timeline_gap *gaps = timeline->gaps;
+	int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		start_ns = steps[i].start_ns < start_ns ? steps[i].start_ns : start_ns;
+		end_ns = steps[i].end_ns > end_ns ? steps[i].end_ns : end_ns;
+	}
+	for (size_t i = 0; i < timeline->nr_gaps; i++) {
+		start_ns = gaps[i].start_ns < start_ns ? gaps[i].start_ns : start_ns;
+		end_ns = gaps[i].end_ns > end_ns ? gaps[i].end_ns : end_ns;
+	}
+	if (start_ns <= end_ns) {
+		snapshot->start_ns = start_ns;
+		snapshot->end_ns = end_ns;
+	}
+}
+
 int report_timeline_page(const struct timeline *timeline,
 			 const struct time_picture_options *picture, const struct snapshot *sum,
 			 const struct report_options *options, FILE *out)
 {
-	const struct over_time over_time = { timeline, picture };
+	const struct over_time over_time = { timeline, picture, .is_empty = !sum };
+	struct snapshot nothing = { .host = NULL };
 
-	return write_page(sum, &over_time, options, out);
+	take_span(&nothing, timeline);
+	return write_page(sum ?: &nothing, &over_time, options, out);
 }

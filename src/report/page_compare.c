@@ -203,16 +203,17 @@ static void write_facts(const struct compare_input *input, const char *command, 
 {
 	const struct compare_source *sources[] = { &input->a, &input->b };
 	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE], text[1024];
+	char host[HOST_LABEL_MAX];
 
 	fputs("<dl>\n", out);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		const struct snapshot *snapshot = sources[i]->snapshot;
 
+		snapshot_host_label(snapshot, host);
 		clock_local(snapshot->start_ns, start, sizeof(start));
 		clock_local(snapshot->end_ns, end, sizeof(end));
 		snprintf(text, sizeof(text), "%.400s: %.200s, %s to %s, %.3f s counted",
-			 sources[i]->label, snapshot->host ?: "", start, end,
-			 (double)snapshot->elapsed_ns / 1e9);
+			 sources[i]->label, host, start, end, (double)snapshot->elapsed_ns / 1e9);
 		page_fact(i ? "B" : "A", text, out);
 	}
 	page_fact("Command", command, out);

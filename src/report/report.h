@@ -62,7 +62,7 @@ struct report_options {
 	bool no_header;   /* of CSV */
 	bool show_stacks; /* below the table */
 	struct stack_options stacks;
-	uint64_t exemplars;  /* so many of the slowest calls of each row; 0: none */
+	uint64_t exemplars; /* so many of the slowest calls of each row; 0: none */
 	bool exemplars_given;
 	const char *command; /* the command line, for a page; untrusted. NULL: not known */
 };
@@ -255,7 +255,7 @@ int report_heatmap(const struct timeline *timeline, const struct time_picture_op
 int report_series(const struct timeline *timeline, const struct time_picture_options *picture,
 		  const struct table_options *options, FILE *out);
 
-/* A page of all steps as one, with what changed over time as a heat map and a table; sum has all steps. */
+/* A page of all steps as one, with what changed over time as a heat map and a table; sum has all steps, NULL: nothing was counted. */
 int report_timeline_page(const struct timeline *timeline,
 			 const struct time_picture_options *picture, const struct snapshot *sum,
 			 const struct report_options *options, FILE *out);

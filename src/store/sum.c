@@ -74,12 +74,17 @@ void sum_add_interval(struct sum *sum, const struct interval *interval)
 		sum->first = sum->last = *interval;
 		sum->start_ns = interval->start_ns;
 		sum->end_ns = interval->end_ns;
+		sum->start_mono_ns = interval->start_mono_ns;
 	}
 	sum->covered_ns += (uint64_t)(interval->end_mono_ns - interval->start_mono_ns);
 	if (interval->start_ns < sum->start_ns)
 		sum->start_ns = interval->start_ns;
 	if (interval->end_ns > sum->end_ns)
 		sum->end_ns = interval->end_ns;
+	/* A clock that went back in another run is that of another boot. */
+	if (interval->start_mono_ns < sum->start_mono_ns ||
+	    (interval->run != sum->last.run && interval->start_mono_ns < sum->last.end_mono_ns))
+		sum->start_mono_ns = interval->start_mono_ns;
 	/* The sum only knows what all of them know. */
 	sum->first.flags &= interval->flags;
 	sum->last = *interval;
@@ -209,6 +214,8 @@ int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 		.start_ns = sum->start_ns,
 		.end_ns = sum->end_ns,
 		.elapsed_ns = sum->covered_ns,
+		.paused_ns = above((uint64_t)(sum->last.end_mono_ns - sum->start_mono_ns),
+				   sum->covered_ns),
 		.end_mono_ns = (uint64_t)sum->last.end_mono_ns,
 		.has_runq = sum->first.flags & INTERVAL_HAS_RUNQ,
 		.caller_pidns = sum->first.flags & INTERVAL_CALLER_PIDNS,

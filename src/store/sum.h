@@ -179,6 +179,7 @@ struct sum {
 	uint64_t covered_ns;
 	struct interval first, last; /* in the order in which they were added */
 	int64_t start_ns, end_ns;    /* the extremes of all */
+	int64_t start_mono_ns;       /* on the clock of the last one */
 	size_t nr_intervals;
 };
 

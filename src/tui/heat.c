@@ -16,6 +16,7 @@ struct heat_line {
 struct heat_frame {
 	enum rate_by by;
 	size_t nr_lines, bytes;
+	uint64_t elapsed_ns;
 	struct heat_line *lines; /* behind it; by who; those of all together first */
 	uint32_t *numbers;       /* behind them */
 };
@@ -89,6 +90,7 @@ static struct heat_frame *frame_new(const struct rates *rates)
 		return NULL;
 	frame->by = rates->by;
 	frame->bytes = bytes;
+	frame->elapsed_ns = rates->diff->elapsed_ns;
 	frame->lines = (struct heat_line *)(frame + 1);
 	frame->numbers = (uint32_t *)(frame->lines + nr_lines);
 	frame_take(frame, &used, &rates->total, WHO_ALL);
@@ -141,6 +143,15 @@ bool heat_read(const struct heat *heat, const struct rate_identity *who, size_t 
 	for (size_t i = 0; line && i < line->length; i++)
 		ret[line->first + i] = frame->numbers[line->at + i];
 	return true;
+}
+
+uint64_t heat_ago_ns(const struct heat *heat, size_t count, uint64_t delay_ns)
+{
+	uint64_t ago_ns = above(count, heat->count) * delay_ns;
+
+	for (size_t ago = 0; ago < count && ago < heat->count; ago++)
+		ago_ns += heat->frames[heat->count - 1 - ago]->elapsed_ns;
+	return ago_ns;
 }
 
 unsigned int heat_level(uint64_t count, uint64_t most)

@@ -30,6 +30,9 @@ int heat_add(struct heat *heat, const struct rates *rates);
 bool heat_read(const struct heat *heat, const struct rate_identity *who, size_t ago,
 	       uint64_t ret[RATE_LATENCIES]);
 
+/* How long ago so many intervals began; those before the first one are taken to be of delay_ns. */
+uint64_t heat_ago_ns(const struct heat *heat, size_t count, uint64_t delay_ns);
+
 /* Levels of a number of calls from 0, none, to HEAT_LEVELS, as many as the most, on a log scale. */
 #define HEAT_LEVELS 8
 unsigned int heat_level(uint64_t count, uint64_t most);

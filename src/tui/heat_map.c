@@ -79,7 +79,9 @@ static void put_heat(struct screen *screen, int x, int y, unsigned int high, uns
 /* The scale of time, and what the colours mean. */
 static void draw_heat_foot(struct screen *screen, const struct heat_map *map)
 {
-	const double seconds = (double)map->top->delay_ns / 1e9 * (double)map->nr_columns;
+	const struct top *top = map->top;
+	const double seconds =
+		(double)heat_ago_ns(&top->heat, map->nr_columns, top->delay_ns) / 1e9;
 	const int y = map->y + map->lines;
 	char most[32];
 	int x = screen_put_format(screen, map->x, y, STYLE_DIM, "%.0f s ago", seconds);

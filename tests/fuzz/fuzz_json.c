@@ -90,6 +90,7 @@ static void check_merged(const struct snapshot *snapshot)
 	const struct merge_input inputs[] = { { "one", snapshot }, { "other", &other } };
 
 	other.host = "another";
+	other.boot_id = "another boot";
 	/* Those that are merged of others overlap with themselves. */
 	if (snapshot_merge(inputs, snapshot->origins ? 1 : 2, &merged, &stacks, NULL))
 		return;

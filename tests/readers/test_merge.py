@@ -66,6 +66,12 @@ def test_all_reports_tell_hosts_apart(saved, tmp_path):
     )
 
 
+def test_elapsed_is_approximate_with_pauses(saved):
+    merged = run("merge", saved("web-1"), saved("web-2", paused_ns=10**9))
+    assert b", 2.5 s counted, about: some parts have pauses\n" in merged.stderr
+    assert [part.get("paused_ns") for part in json.loads(merged.stdout)["parts"]] == [None, 10**9]
+
+
 def test_a_sum_has_no_hosts(saved):
     merged = run("merge", "--sum", saved("web-1"), saved("web-2"), saved("web-2", 1))
     assert merged.returncode == 0

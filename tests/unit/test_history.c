@@ -214,6 +214,11 @@ PLACE_TEST(test_runs_and_boots)
 	assert_gap(&timeline, 0, stopped[0], started[1], GAP_NOT_RUNNING);
 	assert_gap(&timeline, 1, stopped[1], started[2], GAP_NOT_RUNNING);
 	expected_check(&expected, &timeline);
+	/* On the clock of the last boot there was no pause; without that boot, there is one. */
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.steps[0].sum->paused_ns, 0);
+	ask_must(history, 0, started[2], 0, &timeline);
+	assert_int_equal(timeline.steps[0].sum->paused_ns, 3 * MINUTE);
 }
 
 HISTORY_TEST(test_of_one_boot, 9)
@@ -357,6 +362,7 @@ HISTORY_TEST(test_hole_in_a_run, 11)
 	ask_has(history, 0, 0, 0, timeline, nr_gaps, 1);
 	assert_gap(timeline, 0, NEW_YEAR + 10 * MINUTE, NEW_YEAR + 13 * MINUTE, GAP_NOT_WRITTEN);
 	assert_int_equal(timeline->steps[0].covered_ns, 27 * MINUTE);
+	assert_has(timeline->steps[0].sum, elapsed_ns, 27 * MINUTE, paused_ns, 3 * MINUTE);
 }
 
 HISTORY_TEST(test_filter, 12)

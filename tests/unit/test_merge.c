@@ -1,133 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Snapshots of several hosts merged into one: sums, percentiles, times, calls in flight, stacks; what is refused;
- * and that neither order, nor an empty snapshot, nor merging in steps changes anything.
+ * Snapshots of several hosts merged into one: sums, percentiles, stacks; and that neither order, nor an empty
+ * snapshot, nor merging in steps changes anything.
  */
-#include "stack_scenarios.h"
-
-#include "model/merge.h"
-
-/* Holds what was merged, and what it borrows from. */
-struct merged {
-	struct snapshot *snapshot;
-	struct stack_table *stacks;
-};
-
-static void merged_done(struct merged *merged)
-{
-	snapshot_free(merged->snapshot);
-	stack_table_free(merged->stacks);
-}
-
-#define MAX_INPUTS 6
-
-/* The snapshots of a list are called a, b, c … */
-static int try_merge(const struct snapshot *const *list, size_t count, struct merged *ret)
-{
-	static const char names[MAX_INPUTS][2] = { "a", "b", "c", "d", "e", "f" };
-	struct merge_input inputs[MAX_INPUTS];
-
-	for (size_t i = 0; i < count; i++)
-		inputs[i] = (struct merge_input){ names[i], list[i] };
-	return snapshot_merge(inputs, count, &ret->snapshot, &ret->stacks, &d);
-}
-
-static struct merged merge(const struct snapshot *const *list, size_t count)
-{
-	struct merged merged = { NULL, NULL };
-
-	must(try_merge(list, count, &merged));
-	return merged;
-}
-
-#define MERGE(...)                                             \
-	merge((const struct snapshot *const[]){ __VA_ARGS__ }, \
-	      ARRAY_SIZE(((const struct snapshot *const[]){ __VA_ARGS__ })))
-
-/* When and where something was counted; seconds after a moment of 2026, and after the boot. */
-struct span {
-	const char *host, *boot_id;
-	int64_t start_s, end_s;
-	uint64_t end_mono_s;
-};
-
-#define EPOCH_S 1770000000LL
-
-static void set_text(char **text, const char *value)
-{
-	free(*text);
-	*text = strdup(value);
-	assert_non_null(*text);
-}
-
-static void snapshot_set_span(struct snapshot *snapshot, const struct span *span)
-{
-	set_text(&snapshot->host, span->host);
-	set_text(&snapshot->boot_id, span->boot_id);
-	snapshot->start_ns = (EPOCH_S + span->start_s) * (int64_t)SEC;
-	snapshot->end_ns = (EPOCH_S + span->end_s) * (int64_t)SEC;
-	snapshot->elapsed_ns = (uint64_t)(span->end_s - span->start_s) * SEC;
-	snapshot->end_mono_ns = span->end_mono_s * SEC;
-}
-
-/* The calls of one process, pid 7. */
-static struct snapshot *host_make(const struct span *span, const char *calls)
-{
-	struct builder *builder = builder_make();
-	struct snapshot *snapshot;
-
-	builder_take_process(builder, 7, "worker", 6, 5);
-	calls_read(builder, 7, ABI_OF_TESTS, calls);
-	snapshot = snapshot_take(builder);
-	snapshot_set_span(snapshot, span);
-	return snapshot;
-}
-
-static const struct span web_1 = { "web-1", "b1", 0, 10, 500 };
-static const struct span web_2 = { "web-2", "b2", 0, 10, 90000 };
-
-/* Two hosts of which each has a process of the same pid and start. */
-struct pair {
-	struct snapshot *a, *b;
-	struct merged merged;
-};
-
-static void pair_begin(struct pair *pair, const struct span *span_a, const char *calls_a,
-		       const struct span *span_b, const char *calls_b)
-{
-	pair->a = host_make(span_a, calls_a);
-	pair->b = host_make(span_b, calls_b);
-	pair->merged = MERGE(pair->a, pair->b);
-}
-
-static void pair_done(struct pair *pair)
-{
-	merged_done(&pair->merged);
-	snapshot_free(pair->a);
-	snapshot_free(pair->b);
-}
-
-#define PAIR_TEST(name, ...) TEST_OF(name, struct pair, p, pair_done, pair_begin, __VA_ARGS__)
-
-static struct group_list group(const struct snapshot *snapshot, unsigned int keys)
-{
-	struct group_list list;
-
-	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
-	return list;
-}
-
-static char *json_of(const struct snapshot *snapshot)
-{
-	return render(report_json, snapshot);
-}
-
-static void assert_json_equal(const struct snapshot *a, const struct snapshot *b)
-{
-	char *text __cleanup(freep) = json_of(a), *other __cleanup(freep) = json_of(b);
-
-	assert_string_equal(text, other);
-}
+#include "merge_fixture.h"
 
 /* --- what adds up ------------------------------------------------------------------------------- */
 
@@ -293,88 +169,7 @@ TEST(test_exact_only_if_all_parts_are)
 	assert_false(merged.snapshot->origins->items[0].is_exact);
 }
 
-/* --- times -------------------------------------------------------------------------------------- */
-
-static void assert_elapsed(const struct span *b, int64_t start_s, int64_t end_s, uint64_t elapsed_s)
-{
-	struct pair pair __cleanup(pair_done);
-
-	pair_begin(&pair, &web_1, "read:1x1m", b, "read:1x1m");
-	assert_has(pair.merged.snapshot, start_ns, (EPOCH_S + start_s) * (int64_t)SEC, end_ns,
-		   (EPOCH_S + end_s) * (int64_t)SEC, elapsed_ns, elapsed_s * SEC);
-}
-
-TEST(test_elapsed_is_the_time_in_which_any_was_counted)
-{
-	assert_elapsed(&web_2, 0, 10, 10);
-	assert_elapsed(&(struct span){ "web-2", "b2", 6, 14, 900 }, 0, 14, 14);
-	assert_elapsed(&(struct span){ "web-2", "b2", 90, 95, 900 }, 0, 95, 15);
-	assert_elapsed(&(struct span){ "web-2", "b2", 2, 4, 900 }, 0, 10, 10);
-	/* The same host, later, and after it was booted again. */
-	assert_elapsed(&(struct span){ "web-1", "b1", 10, 30, 520 }, 0, 30, 30);
-	assert_elapsed(&(struct span){ "web-1", "b9", 10, 30, 12 }, 0, 30, 30);
-}
-
-/* Clocks of hosts differ: an age, and the time of day of the slowest call, stay what they were. */
-TEST(test_ages_and_times_of_day_stay)
-{
-	static const struct span later = { "web-2", "b2", 100, 110, 30 };
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) = host_make(&later, "read:1x1m");
-	struct merged merged __cleanup(merged_done) = { NULL, NULL };
-	const struct snapshot *m;
-
-	a->rows[0]->in_flight = b->rows[0]->in_flight = 1;
-	a->rows[0]->oldest_start_ns = (500 - 4) * SEC;
-	b->rows[0]->oldest_start_ns = (30 - 7) * SEC;
-	a->rows[0]->max_start_ns = (500 - 3) * SEC;
-	merged = MERGE(a, b);
-	m = merged.snapshot;
-	assert_int_equal(snapshot_oldest_ns(m, m->rows[0]), 4 * SEC);
-	assert_int_equal(snapshot_oldest_ns(m, m->rows[1]), 7 * SEC);
-	assert_int_equal(m->end_ns - (int64_t)(m->end_mono_ns - m->rows[0]->max_start_ns),
-			 (EPOCH_S + 7) * (int64_t)SEC);
-}
-
-/* What was in flight at the end of an earlier snapshot has ended, or is in the later one. */
-TEST(test_in_flight_is_what_the_latest_of_a_host_has)
-{
-	static const struct span after = { "web-1", "b1", 10, 20, 510 };
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) = host_make(&after, "read:4x1m write:1x1m");
-	struct merged merged __cleanup(merged_done) = { NULL, NULL };
-
-	a->rows[0]->in_flight = 3;
-	a->rows[0]->oldest_start_ns = 499 * SEC;
-	a->processes[0].threads = b->processes[0].threads = 2;
-	b->rows[1]->in_flight = 1;
-	b->rows[1]->oldest_start_ns = 505 * SEC;
-	merged = MERGE(b, a);
-	assert_int_equal(merged.snapshot->nr_rows, 2);
-	assert_has(merged.snapshot->rows[0], calls, 5, in_flight, 0);
-	assert_has(merged.snapshot->rows[1], calls, 1, in_flight, 1);
-	assert_has(&merged.snapshot->processes[0], threads, 2, user_ns, 10);
-	assert_string_equal(merged.snapshot->host, "web-1");
-}
-
 /* --- stacks, and what rows are split by ----------------------------------------------------------- */
-
-static struct stacked stacked_make(const struct span *span, uint64_t id)
-{
-	struct stack_table *table = stack_table_make();
-	struct builder *builder = builder_make();
-	struct stacked stacked;
-	struct row row;
-
-	STACK_TAKE(table, id, STACK_COMPLETE, FRAME("libc.so.6", "read", 0x1d),
-		   FRAME("nginx", "main", 0x6a));
-	row_init_named(&row, 7, ABI_OF_TESTS, "read");
-	row_add_calls_of(&row, id, 4, MSEC, 0, 0);
-	builder_take_row(builder, &row);
-	stacked = stacked_take(table, builder);
-	snapshot_set_span(stacked.snapshot, span);
-	return stacked;
-}
 
 /* The ids are numbers of each snapshot alone. */
 TEST(test_one_stack_has_one_id)
@@ -395,17 +190,6 @@ TEST(test_one_stack_has_one_id)
 	assert_has(&sum->rows[0]->stacks[0], calls, 8);
 }
 
-static struct snapshot *split_make(const struct span *span, uint64_t key, const char *path)
-{
-	struct snapshot *snapshot = host_make(span, "openat:3x1m");
-
-	snapshot->rows[0]->split = SPLIT_PATH;
-	snapshot->rows[0]->split_value = ARGUMENT_FIRST + key;
-	assert_int_equal(argument_texts_new(&snapshot->arguments), 0);
-	assert_int_equal(argument_texts_add(snapshot->arguments, ARGUMENT_FIRST + key, path), 0);
-	return snapshot;
-}
-
 TEST(test_a_path_is_the_same_on_all_hosts)
 {
 	struct snapshot *a __cleanup(snapshot_freep) = split_make(&web_1, 5, "/etc/passwd");
@@ -421,83 +205,15 @@ TEST(test_a_path_is_the_same_on_all_hosts)
 		"/etc/passwd");
 }
 
-/* --- what is refused ------------------------------------------------------------------------------ */
-
-static void assert_refused(const struct snapshot *a, const struct snapshot *b, const char *sentence)
-{
-	struct merged merged = { NULL, NULL };
-
-	must_fail(try_merge((const struct snapshot *const[]){ a, b }, 2, &merged), -EINVAL,
-		  sentence);
-	assert_null(merged.snapshot);
-}
-
-TEST(test_calls_are_not_counted_twice)
-{
-	static const struct span overlapping = { "web-1", "b1", 8, 20, 510 };
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) = host_make(&overlapping, "read:1x1m");
-
-	assert_refused(a, a, "a and b both have 10.0 s of web-1: its calls would count twice");
-	assert_refused(b, a, "b and a both have 2.0 s of web-1");
-}
-
-/* A snapshot of the history spans pauses: whether something was counted in one is not known. */
-TEST(test_a_pause_overlaps_too)
-{
-	struct snapshot *a __cleanup(snapshot_freep) =
-		host_make(&(struct span){ "web-1", "b1", 0, 100, 1000 }, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) =
-		host_make(&(struct span){ "web-1", "b1", 20, 30, 930 }, "read:1x1m");
-
-	a->elapsed_ns = 50 * SEC;
-	assert_refused(a, b, "its calls would count twice");
-}
-
-TEST(test_different_things_are_not_added_up)
-{
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "openat:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) = host_make(&web_2, "openat:1x1m");
-	struct snapshot *split __cleanup(snapshot_freep) = split_make(&web_2, 5, "/etc/passwd");
-
-	assert_refused(a, split, "only one of a and b is split by path");
-	b->slower_than_ns = 10 * MSEC;
-	assert_refused(a, b, "--slower-than was 0 ms and 10 ms");
-}
-
-TEST(test_times_that_cannot_be_right_are_refused)
-{
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) = host_make(&web_2, "read:1x1m");
-
-	a->start_ns = a->end_ns = INT64_MIN + 1;
-	b->end_ns = INT64_MAX;
-	assert_refused(a, b, "its times are wrong");
-}
-
-TEST(test_sums_stay_readable)
-{
-	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m");
-	struct snapshot *b __cleanup(snapshot_freep) =
-		host_make(&(struct span){ "web-1", "b1", 10, 20, 510 }, "read:1x1m");
-	struct merged merged = { NULL, NULL };
-
-	a->processes[0].usage.threads_ns = b->processes[0].usage.threads_ns = INT64_MAX / 2 + 1;
-	must_fail(try_merge((const struct snapshot *const[]){ a, b }, 2, &merged), -ERANGE,
-		  "more than 2^63 ns, which is 292 years of threads");
-	a->processes[0].usage.threads_ns -= INT64_MAX / 4;
-	merged = MERGE(a, b);
-	merged_done(&merged);
-}
-
 /* --- properties ----------------------------------------------------------------------------------- */
 
 /* Random rows and processes, of one of a few hosts, that do not overlap. */
 static struct snapshot *random_make(uint64_t *seed, unsigned int index)
 {
 	static const char *const hosts[] = { "web-1", "web-2", "db" };
+	static const char *const boots[] = { "b0", "b1", "b2" };
 	const unsigned int host = (unsigned int)random_below(seed, ARRAY_SIZE(hosts));
-	const struct span span = { hosts[host], host ? "b1" : "b0", 20 * index, 20 * index + 9,
+	const struct span span = { hosts[host], boots[host], 20 * index, 20 * index + 9,
 				   5000 * (host + 1) + 20 * index };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
@@ -515,6 +231,7 @@ static struct snapshot *random_make(uint64_t *seed, unsigned int index)
 	}
 	snapshot = snapshot_take(builder);
 	snapshot_set_span(snapshot, &span);
+	snapshot->paused_ns = random_below(seed, 2) * SEC;
 	names_add(&snapshot->users, &snapshot->nr_users, 0, host ? "root" : "toor");
 	return snapshot;
 }

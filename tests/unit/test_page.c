@@ -8,6 +8,7 @@
 
 #include <gnutls/crypto.h>
 
+#include "base/clock.h"
 #include "json/json.h"
 
 #define PAGE_BYTES (60 << 10)
@@ -340,14 +341,32 @@ TEST(test_timeline)
 TEST(test_nothing_in_a_timeline)
 {
 	const struct time_picture_options picture = { .subject = NULL };
-	const struct timeline timeline = { .nr_steps = 0 };
-	const struct snapshot nothing = { .host = NULL };
-	__cleanup(freep) char *text =
-		render(report_timeline_page, &timeline, &picture, &nothing, &plain_page);
+	const int64_t start = 1795132200LL * (int64_t)SEC, length = 300 * (int64_t)SEC;
+	struct timeline_step step = { start, start + length, 0, NULL };
+	struct timeline_gap gap = { start, start + 2 * length, GAP_NOT_RUNNING };
+	const struct timeline timelines[] = { { &step, 1, &gap, 1 }, { .nr_steps = 0 } };
+	char wanted[3 * CLOCK_LOCAL_SIZE], first[CLOCK_LOCAL_SIZE], last[CLOCK_LOCAL_SIZE];
 
-	sample_write("page_nothing.html", text, strlen(text));
-	sound_check(text, 1, 2);
-	assert_non_null(strstr(text, "No call was counted."));
+	clock_local(start, first, sizeof(first));
+	clock_local(start + 2 * length, last, sizeof(last));
+	for (size_t i = 0; i < ARRAY_SIZE(timelines); i++) {
+		__cleanup(json_close) struct json_document document;
+		__cleanup(freep) char *text =
+			render(report_timeline_page, &timelines[i], &picture, NULL, &plain_page);
+		struct json_place data = data_open(&document, text);
+
+		sample_write("page_nothing.html", text, strlen(text));
+		sound_check(text, 1, 2);
+		assert_non_null(strstr(text, "No call was counted."));
+		assert_non_null(strstr(text, "<p>nothing was counted</p>"));
+		assert_null(strstr(text, "exact: no call is missing"));
+		assert_false(json_get_bool(&data, "exact", 0));
+		snprintf(wanted, sizeof(wanted), "<dd>%s to %s, 0.000 s counted</dd>", first, last);
+		assert_int_equal(count_of(text, wanted), i == 0);
+		snprintf(wanted, sizeof(wanted), "<title>System calls%s%s</title>", i ? "" : ", ",
+			 i ? "" : first);
+		assert_non_null(strstr(text, wanted));
+	}
 }
 
 TEST(test_comparison)
@@ -373,6 +392,30 @@ TEST(test_comparison)
 			   json_array_size(json_get_list(&plot, "b")) > 0);
 	assert_non_null(strstr(text, "failed (!): this rose by more than 20%"));
 	assert_full(report_comparison_page, &input, &view, &plain_page);
+}
+
+/* A merged snapshot has no host of its own: the page says of how many it is. */
+TEST(test_pages_of_several_hosts)
+{
+	__cleanup(snapshot_freep) struct snapshot *a = web_make(10, 0), *b = web_make(30, 0);
+	const struct compare_input input = { { "before", a }, { "after", b }, 0 };
+	const struct table_options table = { .keys = GROUP_SYSCALL };
+	__cleanup(compare_view_done) struct compare_view view;
+	__cleanup(freep) char *text = NULL, *comparison = NULL;
+
+	assert_int_equal(origins_new(&b->origins), 0);
+	for (const char *const *host = (const char *const[]){ "web-1", "web-2", NULL }; *host;
+	     host++)
+		assert_int_equal(origins_add(b->origins, &(struct origin){ .host = (char *)*host }),
+				 0);
+	b->host[0] = '\0';
+	text = render(report_page, b, &plain_page);
+	assert_int_equal(count_of(text, "System calls on 2 hosts, "), 2);
+	assert_non_null(strstr(text, "<dt>Host</dt><dd>2 hosts</dd>"));
+	assert_int_equal(compare_view_make(&input, &table, &view), 0);
+	comparison = render(report_comparison_page, &input, &view, &plain_page);
+	assert_non_null(strstr(comparison, "before: web-1, "));
+	assert_non_null(strstr(comparison, "after: 2 hosts, "));
 }
 
 /* Where both sides have stacks, a page shows what changed in them. */

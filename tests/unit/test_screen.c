@@ -618,6 +618,17 @@ TOP_TEST(test_heat_is_bounded, 100, 30)
 	assert_true(top->heat.bytes <= HEAT_BYTES);
 }
 
+/* The delay may be changed: intervals of before stay as long as they were. Those of the tests are 2 s long. */
+TOP_TEST(test_heat_knows_how_long_ago, 100, 30)
+{
+	top_go_on(top, 4);
+	top->delay_ns = 10 * SEC;
+	assert_int_equal(heat_ago_ns(&top->heat, 3, top->delay_ns), 6 * SEC);
+	assert_int_equal(heat_ago_ns(&top->heat, 7, top->delay_ns), 30 * SEC);
+	top_go_on(top, HEAT_INTERVALS);
+	assert_int_equal(heat_ago_ns(&top->heat, HEAT_INTERVALS, SEC), 2 * HEAT_INTERVALS * SEC);
+}
+
 /* How many cells are of the heat map, and whether they have letters for terminals without colours. */
 static size_t heat_cells(const struct top *top)
 {
