@@ -353,6 +353,7 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 
 	daemon->service = (struct service){
 		.config = daemon->config,
+		.first = daemon->first,
 		.counts = &daemon->counts,
 		.budget = &daemon->budget,
 		.calls = &daemon->calls,
