@@ -175,7 +175,7 @@ int post_check(const struct post_options *options, struct diag *d)
 			d, DIAG_USAGE, EINVAL,
 			"--otlp-endpoint: \"%.200s\" is not the base URL of a collector, as in "
 			"http://localhost:4318 or https://HOST/PATH; what says who we are "
-			"belongs into --otlp-headers",
+			"belongs in --otlp-headers",
 			endpoint);
 	if (options->headers && !endpoint_is_private(endpoint))
 		return diag_set(d, DIAG_USAGE, EINVAL,

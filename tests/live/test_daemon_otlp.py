@@ -210,7 +210,7 @@ def test_without_an_endpoint_there_is_nothing(live, tmp_path):
     (["--otlp-ca", "/dev/null"], "--otlp-ca needs --otlp-endpoint"),
     (["--otlp-headers", "/dev/null"], "--otlp-headers needs --otlp-endpoint"),
     (["--otlp-endpoint", "localhost:4318"], "is not the base URL of a collector"),
-    (["--otlp-endpoint", "http://me:secret@localhost:4318"], "belongs into --otlp-headers"),
+    (["--otlp-endpoint", "http://me:secret@localhost:4318"], "belongs in --otlp-headers"),
     (["--otlp-endpoint", "http://web.example:4318", "--otlp-headers", "HEADERS"],
      "could be read on the way to http://web.example:4318: use https"),
     (["--otlp-endpoint", "https://web.example", "--otlp-ca", "/nothing"],
