@@ -6,13 +6,16 @@ names a real collector with the receiver otlp and the exporter otlphttp, for the
 """
 
 import os
+import shutil
 import socket
+import struct
+import subprocess
 import time
 
 import pytest
 
 from daemons import start_daemon
-from harness import Process, run, until, write
+from harness import BPFTRUSS, Process, run, until, write
 from otlp import Collector
 from prometheus import port_free
 from test_daemon_tls import Files, TOKEN
@@ -108,6 +111,29 @@ def test_pushed_values_are_those_of_reports(live, tmp_path, files, start_collect
     assert said["sent"] >= 3 and said["trouble"] is None and said["endpoint"].startswith("https")
     assert "requests sent" in daemon.verb("status")
     assert "bpftruss_otlp_dropped_total 0" in daemon.request("/metrics")[2].decode()
+
+
+def post_once(files, collector, ca):
+    """The HTTP status that the child that sends gets, 0 if none, where the system trusts stranger-ca."""
+    system, queue = files["system"], files["queue"]
+    os.mkdir(system)
+    os.mkdir(queue)
+    shutil.copy(files["stranger-ca.pem"], system)
+    files.openssl("rehash", system)
+    write(os.path.join(queue, "1.logs.json"), '{"resourceLogs": []}')
+    script = 'mount --bind "$1" /etc/ssl/certs && exec "$2" --otlp-post "$3" "" "$4" 1.logs.json <"$5"'
+    words = [system, BPFTRUSS, collector.endpoint, ca, queue]
+    said = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *words],
+                          check=True, capture_output=True).stdout  # fmt: skip
+    return struct.unpack_from("I", said)[0]
+
+
+@pytest.mark.parametrize("ca, status", [("", 200), ("ca.pem", 0)])
+def test_a_ca_replaces_those_of_the_system(files, start_collector, ca, status):
+    files.issue("server", "stranger-ca", "serverAuth")
+    collector = start_collector(files)
+    collector.answer = lambda path: (200, {}, b"{}")
+    assert post_once(files, collector, files[ca] if ca else "") == status
 
 
 # --- what goes wrong -----------------------------------------------------------------------------
