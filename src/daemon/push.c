@@ -240,13 +240,17 @@ static bool status_is_temporary(uint32_t status)
 	return !status || status == 429 || (status >= 502 && status <= 504);
 }
 
-static bool is_spooled(const struct push *push, int64_t time_ns)
+/* Drops a request that would keep all others from being sent. */
+static void request_lost(struct push *push, int64_t time_ns, const struct post_result *result)
 {
-	for (size_t i = 0; i < push->spool.nr_files; i++) {
-		if (push->spool.files[i].time_ns == time_ns)
-			return true;
-	}
-	return false;
+	const struct otlp_event event = { .priority = LOG_WARNING,
+					  .name = "bpftruss.push.dropped",
+					  .count = 1 };
+
+	spool_remove(&push->spool, time_ns);
+	push->spool.dropped++;
+	push->told_dropped++;
+	events_tell(&push->events, &event, "a request was dropped: %.300s", result->text);
 }
 
 /* Whether the request stays. */
@@ -287,8 +291,12 @@ static void results_take(struct push *push)
 		const int64_t time_ns = push->sending[i];
 
 		/* It may have been dropped before it was read. */
-		if (!is_spooled(push, time_ns))
+		if (!spool_has(&push->spool, time_ns))
 			continue;
+		if (results[i].is_lost) {
+			request_lost(push, time_ns, &results[i]);
+			continue;
+		}
 		if (results[i].status == 200)
 			request_taken(push, &results[i]);
 		else if (request_failed(push, &results[i]))

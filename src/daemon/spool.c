@@ -138,6 +138,15 @@ void spool_remove(struct spool *spool, int64_t time_ns)
 	}
 }
 
+bool spool_has(const struct spool *spool, int64_t time_ns)
+{
+	for (size_t i = 0; i < spool->nr_files; i++) {
+		if (spool->files[i].time_ns == time_ns)
+			return true;
+	}
+	return false;
+}
+
 static int text_write(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -173,16 +182,16 @@ int spool_put(struct spool *spool, bool is_logs, const char *text, size_t size, 
 	struct spool_file file = { clock_real_ns(), size, is_logs };
 	int err;
 
+	if (size > min_u64(max_bytes, POST_MAX_BYTES)) {
+		spool->dropped++;
+		return 0;
+	}
 	/* The clock may have been set back: what came later stays later. */
 	if (spool->nr_files && file.time_ns <= spool->files[spool->nr_files - 1].time_ns)
 		file.time_ns = spool->files[spool->nr_files - 1].time_ns + 1;
 	while (spool->nr_files && spool->bytes + size > max_bytes) {
 		file_remove(spool, 0);
 		spool->dropped++;
-	}
-	if (size > max_bytes) {
-		spool->dropped++;
-		return 0;
 	}
 	err = file_write(spool, &file, text) ?: file_add(spool, &file);
 	if (!err)

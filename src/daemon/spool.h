@@ -22,7 +22,7 @@ struct spool {
 	struct spool_file *files; /* owned; the oldest first */
 	size_t nr_files;
 	uint64_t bytes;
-	uint64_t dropped; /* files for which there was no room, since the start */
+	uint64_t dropped; /* files for which there was no room, or that were lost, since the start */
 };
 
 /* Begins without a folder. */
@@ -33,13 +33,16 @@ void spool_done(struct spool *spool);
 int spool_open(struct spool *spool, const char *state_dir, struct diag *d);
 
 /*
- * Adds a request; the oldest go to make room for it, and it goes itself if it is larger than all may be. 0 or
- * -errno with d filled: then it was not added.
+ * Adds a request; the oldest go to make room for it, unless it is larger than all may be, or than can be sent: then
+ * it goes itself. 0 or -errno with d filled: then it was not added.
  */
 int spool_put(struct spool *spool, bool is_logs, const char *text, size_t size, uint64_t max_bytes,
 	      struct diag *d);
 
 /* Removes the file of a time, if it is still there. */
 void spool_remove(struct spool *spool, int64_t time_ns);
+
+/* Whether the file of a time is still to be sent. */
+bool spool_has(const struct spool *spool, int64_t time_ns);
 
 void spool_name(const struct spool_file *file, char buf[SPOOL_NAME_BYTES]);

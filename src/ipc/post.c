@@ -28,12 +28,11 @@
 
 #define ENDPOINT_BYTES_MAX 1000
 #define HEADERS_BYTES_MAX  ((size_t)16 << 10)
-#define FILE_BYTES_MAX     ((off_t)64 << 20)
 
 /* --- files -------------------------------------------------------------------------------------- */
 
 /* Reads a whole file that is no larger, with a NUL behind it; to be freed. 0 or -errno. */
-static int file_read(int folder, const char *path, off_t most, char **ret, size_t *ret_size)
+static int file_read(int folder, const char *path, size_t most, char **ret, size_t *ret_size)
 {
 	int fd __cleanup(closep) = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char *text __cleanup(freep) = NULL;
@@ -43,7 +42,7 @@ static int file_read(int folder, const char *path, off_t most, char **ret, size_
 
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
-	if (!S_ISREG(status.st_mode) || status.st_size > most)
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > most)
 		return -EFBIG;
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
@@ -343,9 +342,10 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	long status = 0, os_error = 0;
 	CURLcode code;
 	size_t size;
-	int err = file_read(STDIN_FILENO, name, FILE_BYTES_MAX, &text, &size);
+	int err = file_read(STDIN_FILENO, name, POST_MAX_BYTES, &text, &size);
 
 	if (err) {
+		ret->is_lost = err == -ENOENT || err == -EFBIG;
 		snprintf(ret->text, sizeof(ret->text), "cannot read %s: %s", name, strerror(-err));
 		return;
 	}
@@ -418,7 +418,8 @@ static void files_send(const struct library *lib, CURL *curl, char **argv, int a
 	const uint64_t end_ns = clock_mono_ns() + BEGIN_NS;
 	struct post_result result = { .status = 200 };
 
-	for (int i = 5; i < argc && result.status == 200 && clock_mono_ns() < end_ns; i++) {
+	for (int i = 5; i < argc && (result.status == 200 || result.is_lost) &&
+			clock_mono_ns() < end_ns; i++) {
 		result = (struct post_result){ .status = 0 };
 		file_send(lib, curl, argv[2], argv[i], &result);
 		result_tell(&result);

@@ -209,6 +209,29 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     assert "no daemon ran" in text and found["gap.start_unix_nano"] > 0
 
 
+def waiting(queue):
+    """Files of requests, the oldest first."""
+    return sorted(path for path in queue.iterdir() if path.suffix == ".json")
+
+
+def test_a_file_that_is_lost_holds_nobody_up(live, tmp_path, start_collector):
+    """Neither one that was removed nor one that cannot be sent, as it has grown too large."""
+    collector = start_collector()
+    collector.answer = lambda path: (503, {"Retry-After": "1"}, b"")
+    daemon = push_to(live, tmp_path / "daemon", collector.endpoint)
+    queue = tmp_path / "daemon" / "state" / "otlp"
+    until(lambda: len(waiting(queue)) >= 3, "requests that wait")
+    gone, large = waiting(queue)[:2]
+    gone.unlink()
+    os.truncate(large, (64 << 20) + 1)
+    collector.answer = lambda path: (200, {}, b"{}")
+    wait_pushed(daemon, collector)
+    until(lambda: daemon.status("otlp", "queued") == 0, "an empty queue")
+    assert daemon.status("otlp", "dropped") == 2 and not large.exists()
+    for path, why in ((gone, "No such file or directory"), (large, "File too large")):
+        assert "a request was dropped: cannot read %s: %s" % (path.name, why) in daemon.stderr()
+
+
 def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         daemon = push_to(live, tmp_path / "daemon", "http://127.0.0.1:%d" % silent.getsockname()[1])

@@ -70,7 +70,7 @@ PLACE_TEST(test_order)
 	spool_done(&spool);
 }
 
-/* The oldest go; one that is larger than all may be takes them along. */
+/* The oldest go; one that is larger than all may be goes alone. */
 PLACE_TEST(test_limit)
 {
 	struct spool spool = spool_open_must(place);
@@ -86,7 +86,11 @@ PLACE_TEST(test_limit)
 	assert_sizes(place, &spool, MAX_BYTES);
 	assert_int_equal(spool.dropped, 4);
 	put_must(&spool, false, MAX_BYTES + 1);
-	assert_int_equal(spool.nr_files, 0);
+	assert_sizes(place, &spool, MAX_BYTES);
+	assert_int_equal(spool.dropped, 5);
+	/* What can never be sent would keep all others from being sent. */
+	must(spool_put(&spool, false, "", POST_MAX_BYTES + 1, UINT64_MAX, &d));
+	assert_sizes(place, &spool, MAX_BYTES);
 	assert_int_equal(spool.dropped, 6);
 	spool_done(&spool);
 }
