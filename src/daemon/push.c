@@ -69,11 +69,15 @@ struct events *push_events(struct push *push)
 
 /* --- requests ----------------------------------------------------------------------------------- */
 
-/* Logged when it begins: texts have times in them. */
-static void troubled(struct push *push, const char *text)
+/*
+ * Logged when it begins: texts have times in them; or when there is something else to do about it. Advice is a constant
+ * or NULL.
+ */
+static void troubled(struct push *push, const char *text, const char *advice)
 {
-	if (!*push->trouble)
+	if (!*push->trouble || (advice && advice != push->advice))
 		log_line(LOG_WARNING, "cannot push to %s: %s", push->config->post.endpoint, text);
+	push->advice = advice ?: push->advice;
 	snprintf(push->trouble, sizeof(push->trouble), "%s", text);
 }
 
@@ -184,7 +188,7 @@ static void push_make(struct push *push, struct service *service)
 		err = make_metrics(push, service, &status, &d) ?: make_logs(push, &status, &d);
 	}
 	if (err)
-		troubled(push, d.text);
+		troubled(push, d.text, NULL);
 	dropped_tell(push);
 }
 
@@ -228,16 +232,38 @@ static void request_taken(struct push *push, const struct post_result *result)
 	if (*push->trouble)
 		log_line(LOG_NOTICE, "%s can be pushed to again", push->config->post.endpoint);
 	*push->trouble = 0;
+	push->advice = NULL;
 	snprintf(text, sizeof(text), "%" PRIu64 " points or records were rejected: %s", rejected,
 		 *why ? why : "it does not say why");
 	if (rejected || *why)
 		remark(push, text);
 }
 
-/* The statuses for which OTLP has a request made again. */
-static bool status_is_temporary(uint32_t status)
+#define WAITS " (requests wait in otlp-queue until then)"
+#define KEYS  "put headers that the collector accepts into otlp-headers" WAITS
+#define MOVED "set otlp-endpoint to where the collector is now" WAITS
+
+/*
+ * The statuses after which a request is made again: those for which OTLP says so, and those that come of what somebody
+ * can set right, since the request itself may be as it has to be.
+ */
+static const struct temporary {
+	uint32_t status;
+	const char *advice; /* NULL: time helps */
+} temporary[] = {
+	{ 0, NULL },    { 429, NULL },  { 502, NULL },  { 503, NULL },  { 504, NULL },
+	{ 408, NULL },  { 401, KEYS },  { 403, KEYS },  { 407, KEYS },  { 301, MOVED },
+	{ 302, MOVED }, { 303, MOVED }, { 307, MOVED }, { 308, MOVED },
+};
+
+/* NULL: the status is final. */
+static const struct temporary *temporary_find(uint32_t status)
 {
-	return !status || status == 429 || (status >= 502 && status <= 504);
+	for (size_t i = 0; i < ARRAY_SIZE(temporary); i++) {
+		if (temporary[i].status == status)
+			return &temporary[i];
+	}
+	return NULL;
 }
 
 /* Drops a request that would keep all others from being sent. */
@@ -256,17 +282,19 @@ static void request_lost(struct push *push, int64_t time_ns, const struct post_r
 /* Whether the request stays. */
 static bool request_failed(struct push *push, const struct post_result *result)
 {
+	const struct temporary *again = temporary_find(result->status);
+	const char *advice = again ? again->advice : NULL;
 	char text[sizeof(push->trouble)];
 
 	if (result->status)
-		snprintf(text, sizeof(text), "status %" PRIu32 ": %s", result->status,
-			 result->text);
+		snprintf(text, sizeof(text), "status %" PRIu32 ": %s%s%.300s", result->status,
+			 advice ?: "", advice && *result->text ? ": " : "", result->text);
 	else
 		snprintf(text, sizeof(text), "%.600s", result->text);
 	pause_begin(push, result->retry_after_s);
-	if (status_is_temporary(result->status)) {
+	if (again) {
 		push->failed++;
-		troubled(push, text);
+		troubled(push, text, advice);
 		return true;
 	}
 	push->refused++;
@@ -297,7 +325,7 @@ static void results_take(struct push *push)
 			request_lost(push, time_ns, &results[i]);
 			continue;
 		}
-		if (results[i].status == 200)
+		if (post_is_taken(&results[i]))
 			request_taken(push, &results[i]);
 		else if (request_failed(push, &results[i]))
 			break;
@@ -323,7 +351,7 @@ static void send_begin(struct push *push)
 	if (!err)
 		return;
 	push->failed++;
-	troubled(push, strerror(-err));
+	troubled(push, strerror(-err), NULL);
 	pause_begin(push, 0);
 }
 

@@ -231,6 +231,11 @@ int post_start(const struct post_options *options, int folder, const char *const
 	return err;
 }
 
+bool post_is_taken(const struct post_result *result)
+{
+	return result->status >= 200 && result->status < 300;
+}
+
 int post_finish(struct child *child, struct post_result results[POST_MAX_FILES])
 {
 	const int status = child_reap(child);
@@ -418,7 +423,7 @@ static void files_send(const struct library *lib, CURL *curl, char **argv, int a
 	const uint64_t end_ns = clock_mono_ns() + BEGIN_NS;
 	struct post_result result = { .status = 200 };
 
-	for (int i = 5; i < argc && (result.status == 200 || result.is_lost) &&
+	for (int i = 5; i < argc && (post_is_taken(&result) || result.is_lost) &&
 			clock_mono_ns() < end_ns; i++) {
 		result = (struct post_result){ .status = 0 };
 		file_send(lib, curl, argv[2], argv[i], &result);

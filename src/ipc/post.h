@@ -40,6 +40,9 @@ struct post_result {
 	char text[2039];        /* the beginning of the answer, or why there was none */
 };
 
+/* Whether the collector has taken it. */
+bool post_is_taken(const struct post_result *result);
+
 /*
  * Starts a child that sends files of a folder, one after the other, up to the first that is neither taken nor
  * lost. It is to be watched, and stopped when it is overdue. 0 or -errno.

@@ -147,7 +147,9 @@ def test_an_outage_loses_nothing(live, tmp_path, start_collector):
     live.play("pace", 20)
     until(lambda: daemon.status("otlp")["failed"], "a failure")
     assert "Connection refused" in daemon.status("otlp", "trouble")
-    answers = [(503, {"Retry-After": "1"}, b"busy"), (429, {"Retry-After": "1"}, b""),
+    soon = {"Retry-After": "1"}
+    answers = [(503, soon, b"busy"), (429, soon, b""), (401, soon, b"who are you?"),
+               (401, soon, b"who?"), (307, {**soon, "Location": "/elsewhere"}, b""), (202, {}, b""),
                (200, {}, b'{"partialSuccess": {"rejectedDataPoints": "7", "errorMessage": "no"}}'),
                (400, {}, b"no such thing")]  # fmt: skip
 
@@ -175,6 +177,9 @@ def test_an_outage_loses_nothing(live, tmp_path, start_collector):
     assert "7 points or records were rejected: no" in daemon.stderr()
     assert "a request was refused: status 400: no such thing" in daemon.stderr()
     assert "can be pushed to again" in daemon.stderr()
+    # Each says once what to do.
+    assert daemon.stderr().count("status 401: put headers that the collector accepts") == 1
+    assert daemon.stderr().count("status 307: set otlp-endpoint to where the collector is") == 1
 
 
 def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collector):
