@@ -363,13 +363,14 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	lib->setopt(curl, CURLOPT_ERRORBUFFER, why);
 	code = lib->perform(curl);
 	lib->setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-	if (code) {
+	lib->getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	/* A request that was taken is not made again for want of the rest of its answer. */
+	if (code && (status < 200 || status > 299)) {
 		lib->getinfo(curl, CURLINFO_OS_ERRNO, &os_error);
 		snprintf(ret->text, sizeof(ret->text), "%s%s%s", *why ? why : lib->text_of(code),
 			 os_error ? ": " : "", os_error ? strerror((int)os_error) : "");
 		return;
 	}
-	lib->getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	lib->getinfo(curl, CURLINFO_RETRY_AFTER, &wait_s);
 	ret->status = (uint32_t)status;
 	ret->retry_after_s = wait_s > 0 ? (uint32_t)min_u64((uint64_t)wait_s, UINT32_MAX) : 0;
