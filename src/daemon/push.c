@@ -81,10 +81,23 @@ static void troubled(struct push *push, const char *text, const char *advice)
 	snprintf(push->trouble, sizeof(push->trouble), "%s", text);
 }
 
+/*
+ * Returns how many requests were dropped. Those that a child is sending meanwhile may be taken all the same: they count
+ * once that is known.
+ */
+static uint64_t dropped_count(const struct push *push)
+{
+	uint64_t count = push->spool.dropped;
+
+	for (size_t i = 0; push->child.pid && i < push->nr_sending; i++)
+		count -= !spool_has(&push->spool, push->sending[i]);
+	return count;
+}
+
 /* Tells when requests begin to be dropped, and how many those were once all others are sent. */
 static void dropped_tell(struct push *push)
 {
-	const uint64_t dropped = push->spool.dropped - push->told_dropped;
+	const uint64_t dropped = dropped_count(push) - push->told_dropped;
 	const struct otlp_event event = { .priority = push->is_dropping ? LOG_NOTICE : LOG_WARNING,
 					  .name = "bpftruss.push.dropped",
 					  .count = push->is_dropping ? dropped : 0 };
@@ -103,7 +116,7 @@ static void dropped_tell(struct push *push)
 			    "what is to be pushed takes more than otlp-queue: the oldest requests "
 			    "are dropped");
 	if (push->is_dropping)
-		push->told_dropped = push->spool.dropped;
+		push->told_dropped = dropped_count(push);
 	push->is_dropping = !push->is_dropping;
 }
 
@@ -317,18 +330,19 @@ static void results_take(struct push *push)
 	}
 	for (int i = 0; i < count && (size_t)i < push->nr_sending; i++) {
 		const int64_t time_ns = push->sending[i];
+		const bool was_dropped = !spool_has(&push->spool, time_ns);
 
-		/* It may have been dropped before it was read. */
-		if (!spool_has(&push->spool, time_ns))
-			continue;
 		if (results[i].is_lost) {
-			request_lost(push, time_ns, &results[i]);
+			if (!was_dropped)
+				request_lost(push, time_ns, &results[i]);
 			continue;
 		}
 		if (post_is_taken(&results[i]))
 			request_taken(push, &results[i]);
 		else if (request_failed(push, &results[i]))
 			break;
+		/* It counts once. */
+		push->spool.dropped -= was_dropped;
 		spool_remove(&push->spool, time_ns);
 	}
 	dropped_tell(push);
@@ -429,7 +443,7 @@ void push_status(const struct push *push, struct otlp_status *ret)
 		.failed = push->failed,
 		.refused = push->refused,
 		.rejected = push->rejected,
-		.dropped = push->spool.dropped,
+		.dropped = dropped_count(push),
 		.queued = push->spool.nr_files,
 		.queued_bytes = push->spool.bytes,
 		.max_bytes = push->config->queue_bytes,

@@ -10,6 +10,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -237,6 +238,21 @@ def test_a_file_that_is_lost_holds_nobody_up(live, tmp_path, start_collector):
     assert daemon.status("otlp", "dropped") == 2 and not large.exists()
     for path, why in ((gone, "No such file or directory"), (large, "File too large")):
         assert "a request was dropped: cannot read %s: %s" % (path.name, why) in daemon.stderr()
+
+
+def test_a_request_that_was_sent_was_not_dropped(live, tmp_path, start_collector):
+    """If there is no room for it any more while the collector takes it."""
+    room = threading.Event()
+    collector = start_collector()
+    collector.answer = lambda path: (200, {}, b"{}") if room.wait(15) else (503, {}, b"")
+    daemon = push_to(live, tmp_path / "daemon", collector.endpoint, "--otlp-queue", "64K",
+                     "--otlp-attribute", "pad=" + "x" * 8000)  # fmt: skip
+    queue = tmp_path / "daemon" / "state" / "otlp"
+    until(lambda: waiting(queue), "a request")
+    first = waiting(queue)[0]
+    until(lambda: not first.exists(), "it is dropped")
+    room.set()
+    until(lambda: daemon.status("otlp", "sent") == len(collector.taken), "all that was taken counts")
 
 
 def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
