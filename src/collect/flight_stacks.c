@@ -359,9 +359,8 @@ static bool threads_walk(struct flight_stacks *stacks, uint64_t until_ns)
 		}
 		thread_walk(stacks, thread);
 		if (thread->lacks_memory && !is_late)
-			thread->lacks_memory =
-				thread_memory_want(thread_memory(stacks, thread), thread->lacks_at,
-						   sizeof(uint64_t));
+			thread->lacks_memory = thread_memory_want(
+				thread_memory(stacks, thread), thread->lacks_at, sizeof(uint64_t));
 		lacks_memory |= thread->lacks_memory;
 		if (thread->lacks.pid && !is_late)
 			flight_code_learn(stacks->code,

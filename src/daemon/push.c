@@ -38,12 +38,28 @@ void push_init(struct push *push)
 	spool_init(&push->spool);
 }
 
+/* No collector gets what was counted for another one. */
+static void removed_tell(size_t count, const char *endpoint)
+{
+	if (count)
+		log_line(
+			LOG_WARNING,
+			"%zu request%s of an earlier daemon %s removed unsent: otlp-endpoint is %s",
+			count, plural(count), count == 1 ? "was" : "were",
+			endpoint ? "another one" : "not set");
+}
+
 int push_open(struct push *push, const struct daemon_config *config, struct diag *d)
 {
 	struct otlp_options options = { .temporality = config->otlp.temporality };
+	const char *endpoint = config->otlp.post.endpoint;
+	int err;
 
-	if (!config->otlp.post.endpoint)
+	if (!endpoint) {
+		/* Without a history the state directory may be that of another daemon. */
+		removed_tell(config->no_history ? 0 : spool_clear(config->state_dir), NULL);
 		return 0;
+	}
 	host_id_read(push->host_id, sizeof(push->host_id));
 	options.host_id = *push->host_id ? push->host_id : NULL;
 	options.attributes = &config->otlp.attributes;
@@ -51,7 +67,9 @@ int push_open(struct push *push, const struct daemon_config *config, struct diag
 		return diag_oom(d);
 	push->config = &config->otlp;
 	push->next_ns = clock_mono_ns();
-	return spool_open(&push->spool, config->state_dir, d);
+	err = spool_open(&push->spool, config->state_dir, endpoint, d);
+	removed_tell(push->spool.nr_removed, endpoint);
+	return err;
 }
 
 void push_done(struct push *push)

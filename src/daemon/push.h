@@ -24,7 +24,7 @@ struct push {
 	uint64_t told_dropped; /* requests, of which an event has told */
 	bool is_dropping;
 	const char *advice; /* the last that was logged; NULL: none since a request was taken */
-	char trouble[640]; /* why the last try failed; "": it did not */
+	char trouble[640];  /* why the last try failed; "": it did not */
 	char remark
 		[640]; /* the collector's last words on requests that it took in part or refused */
 	char host_id[40]; /* "": not known */

@@ -424,8 +424,9 @@ static void files_send(const struct library *lib, CURL *curl, char **argv, int a
 	const uint64_t end_ns = clock_mono_ns() + BEGIN_NS;
 	struct post_result result = { .status = 200 };
 
-	for (int i = 5; i < argc && (post_is_taken(&result) || result.is_lost) &&
-			clock_mono_ns() < end_ns; i++) {
+	for (int i = 5;
+	     i < argc && (post_is_taken(&result) || result.is_lost) && clock_mono_ns() < end_ns;
+	     i++) {
 		result = (struct post_result){ .status = 0 };
 		file_send(lib, curl, argv[2], argv[i], &result);
 		result_tell(&result);

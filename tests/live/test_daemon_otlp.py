@@ -207,7 +207,7 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     daemon = push_to(live, place, collector.endpoint, *options)
     wait_pushed(daemon, collector)
     until(lambda: daemon.status("otlp", "queued") == 0, "an empty queue")
-    assert [path.name for path in queue.iterdir()] == ["note.txt"]
+    assert sorted(path.name for path in queue.iterdir()) == ["endpoint", "note.txt"]
     names = [name for name, _, _ in collector.events()]
     assert names.count("bpftruss.stop") == 1
     assert names.index("bpftruss.stop") < names.index("bpftruss.start")
@@ -265,6 +265,32 @@ def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
         assert daemon.snapshot().sum("calls") >= 12
         daemon.stop()
         connection.close()
+
+
+REMOVED = "%d requests of an earlier daemon were removed unsent: otlp-endpoint is %s"
+
+
+def test_no_collector_gets_what_another_one_was_to_get(live, tmp_path, start_collector):
+    collector = start_collector()
+    place = tmp_path / "daemon"
+    port = port_free()
+
+    def leave():
+        daemon = push_to(live, place, "http://127.0.0.1:%d" % port)
+        daemon.stop()
+        return len(waiting(place / "state" / "otlp"))
+
+    left = leave()
+    assert left >= 2
+    daemon = push_to(live, place, collector.endpoint)
+    assert REMOVED % (left, "another") in daemon.stderr()
+    wait_pushed(daemon, collector)
+    assert len(collector.events("bpftruss.start")) == 1
+    daemon.stop()
+    left = leave()
+    daemon = start_daemon(live, place, "-n", "none")
+    assert REMOVED % (left, "not set") in daemon.stderr()
+    assert waiting(place / "state" / "otlp") == []
 
 
 def test_without_an_endpoint_there_is_nothing(live, tmp_path):

@@ -10,13 +10,14 @@
 #include "daemon/spool.h"
 
 #define MAX_BYTES 1000
+#define ENDPOINT  "http://localhost:4318"
 
 static struct spool spool_open_must(const struct place *place)
 {
 	struct spool spool;
 
 	spool_init(&spool);
-	must(spool_open(&spool, place->dir, &d));
+	must(spool_open(&spool, place->dir, ENDPOINT, &d));
 	return spool;
 }
 
@@ -134,6 +135,32 @@ PLACE_TEST(test_others)
 	spool_done(&spool);
 }
 
+/* What waits is for one collector: neither for one with a longer or shorter address, nor for none. */
+PLACE_TEST(test_endpoint)
+{
+	static const char *const others[] = { ENDPOINT "/x", "http://localhost:431", ENDPOINT };
+	struct spool spool = spool_open_must(place);
+	char path[400];
+
+	assert_int_equal(spool.nr_removed, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		put_must(&spool, false, 1);
+		put_must(&spool, true, 2);
+		spool_done(&spool);
+		must(spool_open(&spool, place->dir, others[i], &d));
+		assert_int_equal(spool.nr_removed, 2);
+		assert_int_equal(spool.nr_files, 0);
+		assert_int_equal(spool.bytes, 0);
+	}
+	put_must(&spool, false, 1);
+	assert_sizes(place, &spool, 1);
+	spool_done(&spool);
+	assert_int_equal(spool_clear(place->dir), 1);
+	assert_int_equal(spool_clear(place->dir), 0);
+	snprintf(path, sizeof(path), "%s/nothing", place->dir);
+	assert_int_equal(spool_clear(path), 0);
+}
+
 /* A link is no folder of ours. */
 PLACE_TEST(test_folder)
 {
@@ -143,7 +170,7 @@ PLACE_TEST(test_folder)
 	snprintf(path, sizeof(path), "%s/otlp", place->dir);
 	assert_int_equal(symlink("/tmp", path), 0);
 	spool_init(&spool);
-	assert_true(spool_open(&spool, place->dir, &d) < 0);
+	assert_true(spool_open(&spool, place->dir, ENDPOINT, &d) < 0);
 	assert_non_null(strstr(d.text, "cannot use"));
 	unlink(path);
 }
