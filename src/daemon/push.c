@@ -272,7 +272,9 @@ static void request_taken(struct push *push, const struct post_result *result)
 
 #define WAITS " (requests wait in otlp-queue until then)"
 #define KEYS  "put headers that the collector accepts into otlp-headers" WAITS
-#define MOVED "set otlp-endpoint to where the collector is now" WAITS
+#define MOVED                                                                                   \
+	"set otlp-endpoint to where the collector is now; bpftruss-daemon(8) says how to keep " \
+	"what waits"
 
 /*
  * The statuses after which a request is made again: those for which OTLP says so, and those that come of what somebody

@@ -210,10 +210,13 @@ static bool is_for(const struct spool *spool, const char *endpoint)
 	int fd __cleanup(closep) =
 		openat(spool->folder, ENDPOINT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const size_t length = strlen(endpoint);
-	char *text __cleanup(freep) = malloc(length + 1);
+	char *text __cleanup(freep) = malloc(length + 2);
+	ssize_t got = fd >= 0 && text ? read(fd, text, length + 2) : -1;
 
-	return fd >= 0 && text && read(fd, text, length + 1) == (ssize_t)length &&
-	       !memcmp(text, endpoint, length);
+	/* An administrator who has edited it may have ended the line. */
+	if (got == (ssize_t)length + 1 && text[length] == '\n')
+		got--;
+	return got == (ssize_t)length && !memcmp(text, endpoint, length);
 }
 
 int spool_open(struct spool *spool, const char *state_dir, const char *endpoint, struct diag *d)

@@ -141,6 +141,7 @@ PLACE_TEST(test_endpoint)
 	static const char *const others[] = { ENDPOINT "/x", "http://localhost:431", ENDPOINT };
 	struct spool spool = spool_open_must(place);
 	char path[400];
+	int fd;
 
 	assert_int_equal(spool.nr_removed, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -154,6 +155,13 @@ PLACE_TEST(test_endpoint)
 	}
 	put_must(&spool, false, 1);
 	assert_sizes(place, &spool, 1);
+	/* It may be edited. */
+	fd = openat(spool.folder, "endpoint", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(dprintf(fd, "http://moved\n"), 13);
+	close(fd);
+	spool_done(&spool);
+	must(spool_open(&spool, place->dir, "http://moved", &d));
+	assert_int_equal(spool.nr_files, 1);
 	spool_done(&spool);
 	assert_int_equal(spool_clear(place->dir), 1);
 	assert_int_equal(spool_clear(place->dir), 0);
