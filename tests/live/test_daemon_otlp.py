@@ -150,11 +150,11 @@ def test_an_outage_loses_nothing(live, tmp_path, start_collector):
     assert "Connection refused" in daemon.status("otlp", "trouble")
     soon = {"Retry-After": "1"}
     answers = [(503, soon, b"busy"), (429, soon, b""), (401, soon, b"who are you?"),
-               (401, soon, b"who?"), (307, {**soon, "Location": "/elsewhere"}, b""), (202, {}, b""),
-               # It says that there is more to come, but then breaks off.
-               (200, {"Content-Length": "100"}, b"{"),
+               (401, soon, b"who?"), (307, {**soon, "Location": "/elsewhere"}, b""),
                (200, {}, b'{"partialSuccess": {"rejectedDataPoints": "7", "errorMessage": "no"}}'),
-               (400, {}, b"no such thing")]  # fmt: skip
+               (400, {}, b"no such thing"), (202, {}, b""),
+               # It says that there is more to come, but then breaks off.
+               (200, {"Content-Length": "100"}, b"{")]  # fmt: skip
 
     def answer(path):
         # Only events are refused: of metrics all have to come.
