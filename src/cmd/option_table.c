@@ -399,7 +399,7 @@ const struct option_def option_defs[] = {
 	{ "listen-auth", 0, OPTION_FILE, VERB_DAEMON, TO(daemon.guard.secrets),
 	  "only for clients with a token or USER:PASSWORD in this file", "metrics" },
 	{ "listen-reports", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_reports),
-	  "answer snapshot, status, history and compare there, too", "metrics", .reloads = true },
+	  "answer snapshot, status, history and compare there, too", "metrics" },
 	{ "listen-insecure", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_insecure),
 	  "serve other hosts without TLS, or without asking who they are", "metrics" },
 	{ "listen-profiles", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.listen_profiles),

@@ -324,8 +324,10 @@ void argument_memory_want(struct thread_memory *memory)
 	const struct call_arguments *call = call_arguments(thread->abi, thread->nr);
 
 	for (size_t i = 0; i < call->count; i++) {
-		if (thread->arguments[i] && bytes_wanted(thread, &call->arguments[i]))
-			thread_memory_want(memory, thread->arguments[i]);
+		size_t size = bytes_wanted(thread, &call->arguments[i]);
+
+		if (thread->arguments[i] && size)
+			thread_memory_want(memory, thread->arguments[i], size);
 	}
 }
 
@@ -340,6 +342,9 @@ int argument_memory_keep(const struct thread_memory *memory, struct flight *flig
 		size_t size = bytes_wanted(thread, &call->arguments[i]);
 
 		size = thread_memory_copy(memory, thread->arguments[i], bytes, size);
+		/* A path that was not read to its end is another one. */
+		if (call->arguments[i].kind == ARG_PATH && !memchr(bytes, 0, size))
+			size = 0;
 		kept->bytes = size ? malloc(size) : NULL;
 		if (size && !kept->bytes)
 			return -ENOMEM;

@@ -43,21 +43,22 @@ void process_memory_free(struct process_memory *memory)
 		munmap(memory, memory->bytes);
 }
 
-/* Whether that was asked for already and is not there. */
-static bool window_covers(const struct memory_window *window, uint64_t address)
+/* Whether all of that was asked for already. */
+static bool window_covers(const struct memory_window *window, uint64_t address, size_t size)
 {
-	return address >= window->start &&
-	       address - window->start < (window->place ? WINDOW_BYTES : TOP_BYTES);
+	const uint64_t bytes = window->place ? WINDOW_BYTES : TOP_BYTES;
+
+	return address >= window->start && address - window->start <= bytes - size;
 }
 
-bool thread_memory_want(struct thread_memory *memory, uint64_t address)
+bool thread_memory_want(struct thread_memory *memory, uint64_t address, size_t size)
 {
 	size_t nr = memory->nr_windows;
 
 	if (nr == MAX_WINDOWS)
 		return false;
 	for (size_t i = 0; i < nr; i++) {
-		if (window_covers(&memory->windows[i], address))
+		if (window_covers(&memory->windows[i], address, min_u64(size, WINDOW_BYTES)))
 			return false;
 	}
 	memory->windows[nr] = (struct memory_window){

@@ -56,8 +56,11 @@ struct process_memory {
 struct process_memory *process_memory_new(uint32_t pid, size_t nr_threads);
 void process_memory_free(struct process_memory *memory);
 
-/* Wants a part of a thread's memory from an address on. False: it is not there, or there is no more room. */
-bool thread_memory_want(struct thread_memory *memory, uint64_t address);
+/*
+ * Wants so many bytes of a thread's memory from an address on, WINDOW_BYTES at most. False: they are not there, or
+ * there is no more room.
+ */
+bool thread_memory_want(struct thread_memory *memory, uint64_t address, size_t size);
 
 /*
  * Takes everything that is wanted from some processes and was not taken yet: then it is there, or

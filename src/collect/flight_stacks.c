@@ -128,7 +128,7 @@ static int memory_make(struct flight_stacks *stacks, size_t process)
 
 static void stack_want(struct thread_memory *memory)
 {
-	thread_memory_want(memory, memory->thread->sp);
+	thread_memory_want(memory, memory->thread->sp, WINDOW_BYTES);
 }
 
 static void all_want(struct thread_memory *memory)
@@ -359,8 +359,8 @@ static bool threads_walk(struct flight_stacks *stacks, uint64_t until_ns)
 		}
 		thread_walk(stacks, thread);
 		if (thread->lacks_memory && !is_late)
-			thread->lacks_memory =
-				thread_memory_want(thread_memory(stacks, thread), thread->lacks_at);
+			thread->lacks_memory = thread_memory_want(
+				thread_memory(stacks, thread), thread->lacks_at, sizeof(uint64_t));
 		lacks_memory |= thread->lacks_memory;
 		if (thread->lacks.pid && !is_late)
 			flight_code_learn(stacks->code,

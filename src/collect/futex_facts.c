@@ -35,8 +35,9 @@ void futex_want(struct thread_memory *memory)
 {
 	if (!is_futex(memory->thread))
 		return;
-	thread_memory_want(memory, memory->thread->arguments[0]);
-	thread_memory_want(memory, memory->thread->arguments[0] - THREAD_TID);
+	thread_memory_want(memory, memory->thread->arguments[0], MUTEX_OWNER + sizeof(uint64_t));
+	thread_memory_want(memory, memory->thread->arguments[0] - THREAD_TID,
+			   THREAD_SELF + sizeof(uint64_t));
 }
 
 static bool is_in_descriptor(const struct thread_memory *memory, uint64_t address)

@@ -38,10 +38,11 @@ void polled_files_want(struct thread_memory *memory)
 	const struct listed_thread *thread = memory->thread;
 
 	if (has_list(thread))
-		thread_memory_want(memory, thread->arguments[0]);
+		thread_memory_want(memory, thread->arguments[0],
+				   (uint32_t)thread->arguments[1] * sizeof(struct pollfd));
 	for (size_t i = 1; has_sets(thread) && i < ARRAY_SIZE(set_events); i++) {
 		if (thread->arguments[i])
-			thread_memory_want(memory, thread->arguments[i]);
+			thread_memory_want(memory, thread->arguments[i], MAX_SELECTED / 8);
 	}
 }
 

@@ -353,6 +353,7 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 
 	daemon->service = (struct service){
 		.config = daemon->config,
+		.first = daemon->first,
 		.counts = &daemon->counts,
 		.budget = &daemon->budget,
 		.calls = &daemon->calls,
@@ -484,7 +485,8 @@ static void run_end(struct daemon *daemon)
 
 static int run(struct daemon *daemon, struct diag *d)
 {
-	const char *state_dir = daemon->config->no_history ? NULL : daemon->config->state_dir;
+	const bool keeps_state = !daemon->config->no_history || daemon->config->otlp.post.endpoint;
+	const char *state_dir = keeps_state ? daemon->config->state_dir : NULL;
 	int err = open_sources(daemon, d);
 
 	if (err)

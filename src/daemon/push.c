@@ -38,12 +38,28 @@ void push_init(struct push *push)
 	spool_init(&push->spool);
 }
 
+/* No collector gets what was counted for another one. */
+static void removed_tell(size_t count, const char *endpoint)
+{
+	if (count)
+		log_line(
+			LOG_WARNING,
+			"%zu request%s of an earlier daemon %s removed unsent: otlp-endpoint is %s",
+			count, plural(count), count == 1 ? "was" : "were",
+			endpoint ? "another one" : "not set");
+}
+
 int push_open(struct push *push, const struct daemon_config *config, struct diag *d)
 {
 	struct otlp_options options = { .temporality = config->otlp.temporality };
+	const char *endpoint = config->otlp.post.endpoint;
+	int err;
 
-	if (!config->otlp.post.endpoint)
+	if (!endpoint) {
+		/* Without a history the state directory may be that of another daemon. */
+		removed_tell(config->no_history ? 0 : spool_clear(config->state_dir), NULL);
 		return 0;
+	}
 	host_id_read(push->host_id, sizeof(push->host_id));
 	options.host_id = *push->host_id ? push->host_id : NULL;
 	options.attributes = &config->otlp.attributes;
@@ -51,7 +67,9 @@ int push_open(struct push *push, const struct daemon_config *config, struct diag
 		return diag_oom(d);
 	push->config = &config->otlp;
 	push->next_ns = clock_mono_ns();
-	return spool_open(&push->spool, config->state_dir, d);
+	err = spool_open(&push->spool, config->state_dir, endpoint, d);
+	removed_tell(push->spool.nr_removed, endpoint);
+	return err;
 }
 
 void push_done(struct push *push)
@@ -69,18 +87,35 @@ struct events *push_events(struct push *push)
 
 /* --- requests ----------------------------------------------------------------------------------- */
 
-/* Logged when it begins: texts have times in them. */
-static void troubled(struct push *push, const char *text)
+/*
+ * Logged when it begins: texts have times in them; or when there is something else to do about it. Advice is a constant
+ * or NULL.
+ */
+static void troubled(struct push *push, const char *text, const char *advice)
 {
-	if (!*push->trouble)
+	if (!*push->trouble || (advice && advice != push->advice))
 		log_line(LOG_WARNING, "cannot push to %s: %s", push->config->post.endpoint, text);
+	push->advice = advice ?: push->advice;
 	snprintf(push->trouble, sizeof(push->trouble), "%s", text);
+}
+
+/*
+ * Returns how many requests were dropped. Those that a child is sending meanwhile may be taken all the same: they count
+ * once that is known.
+ */
+static uint64_t dropped_count(const struct push *push)
+{
+	uint64_t count = push->spool.dropped;
+
+	for (size_t i = 0; push->child.pid && i < push->nr_sending; i++)
+		count -= !spool_has(&push->spool, push->sending[i]);
+	return count;
 }
 
 /* Tells when requests begin to be dropped, and how many those were once all others are sent. */
 static void dropped_tell(struct push *push)
 {
-	const uint64_t dropped = push->spool.dropped - push->told_dropped;
+	const uint64_t dropped = dropped_count(push) - push->told_dropped;
 	const struct otlp_event event = { .priority = push->is_dropping ? LOG_NOTICE : LOG_WARNING,
 					  .name = "bpftruss.push.dropped",
 					  .count = push->is_dropping ? dropped : 0 };
@@ -99,7 +134,7 @@ static void dropped_tell(struct push *push)
 			    "what is to be pushed takes more than otlp-queue: the oldest requests "
 			    "are dropped");
 	if (push->is_dropping)
-		push->told_dropped = push->spool.dropped;
+		push->told_dropped = dropped_count(push);
 	push->is_dropping = !push->is_dropping;
 }
 
@@ -184,7 +219,7 @@ static void push_make(struct push *push, struct service *service)
 		err = make_metrics(push, service, &status, &d) ?: make_logs(push, &status, &d);
 	}
 	if (err)
-		troubled(push, d.text);
+		troubled(push, d.text, NULL);
 	dropped_tell(push);
 }
 
@@ -228,41 +263,71 @@ static void request_taken(struct push *push, const struct post_result *result)
 	if (*push->trouble)
 		log_line(LOG_NOTICE, "%s can be pushed to again", push->config->post.endpoint);
 	*push->trouble = 0;
+	push->advice = NULL;
 	snprintf(text, sizeof(text), "%" PRIu64 " points or records were rejected: %s", rejected,
 		 *why ? why : "it does not say why");
 	if (rejected || *why)
 		remark(push, text);
 }
 
-/* The statuses for which OTLP has a request made again. */
-static bool status_is_temporary(uint32_t status)
+#define WAITS " (requests wait in otlp-queue until then)"
+#define KEYS  "put headers that the collector accepts into otlp-headers" WAITS
+#define MOVED                                                                                   \
+	"set otlp-endpoint to where the collector is now; bpftruss-daemon(8) says how to keep " \
+	"what waits"
+
+/*
+ * The statuses after which a request is made again: those for which OTLP says so, and those that come of what somebody
+ * can set right, since the request itself may be as it has to be.
+ */
+static const struct temporary {
+	uint32_t status;
+	const char *advice; /* NULL: time helps */
+} temporary[] = {
+	{ 0, NULL },    { 429, NULL },  { 502, NULL },  { 503, NULL },  { 504, NULL },
+	{ 408, NULL },  { 401, KEYS },  { 403, KEYS },  { 407, KEYS },  { 301, MOVED },
+	{ 302, MOVED }, { 303, MOVED }, { 307, MOVED }, { 308, MOVED },
+};
+
+/* NULL: the status is final. */
+static const struct temporary *temporary_find(uint32_t status)
 {
-	return !status || status == 429 || (status >= 502 && status <= 504);
+	for (size_t i = 0; i < ARRAY_SIZE(temporary); i++) {
+		if (temporary[i].status == status)
+			return &temporary[i];
+	}
+	return NULL;
 }
 
-static bool is_spooled(const struct push *push, int64_t time_ns)
+/* Drops a request that would keep all others from being sent. */
+static void request_lost(struct push *push, int64_t time_ns, const struct post_result *result)
 {
-	for (size_t i = 0; i < push->spool.nr_files; i++) {
-		if (push->spool.files[i].time_ns == time_ns)
-			return true;
-	}
-	return false;
+	const struct otlp_event event = { .priority = LOG_WARNING,
+					  .name = "bpftruss.push.dropped",
+					  .count = 1 };
+
+	spool_remove(&push->spool, time_ns);
+	push->spool.dropped++;
+	push->told_dropped++;
+	events_tell(&push->events, &event, "a request was dropped: %.300s", result->text);
 }
 
 /* Whether the request stays. */
 static bool request_failed(struct push *push, const struct post_result *result)
 {
+	const struct temporary *again = temporary_find(result->status);
+	const char *advice = again ? again->advice : NULL;
 	char text[sizeof(push->trouble)];
 
 	if (result->status)
-		snprintf(text, sizeof(text), "status %" PRIu32 ": %s", result->status,
-			 result->text);
+		snprintf(text, sizeof(text), "status %" PRIu32 ": %s%s%.300s", result->status,
+			 advice ?: "", advice && *result->text ? ": " : "", result->text);
 	else
 		snprintf(text, sizeof(text), "%.600s", result->text);
 	pause_begin(push, result->retry_after_s);
-	if (status_is_temporary(result->status)) {
+	if (again) {
 		push->failed++;
-		troubled(push, text);
+		troubled(push, text, advice);
 		return true;
 	}
 	push->refused++;
@@ -285,14 +350,19 @@ static void results_take(struct push *push)
 	}
 	for (int i = 0; i < count && (size_t)i < push->nr_sending; i++) {
 		const int64_t time_ns = push->sending[i];
+		const bool was_dropped = !spool_has(&push->spool, time_ns);
 
-		/* It may have been dropped before it was read. */
-		if (!is_spooled(push, time_ns))
+		if (results[i].is_lost) {
+			if (!was_dropped)
+				request_lost(push, time_ns, &results[i]);
 			continue;
-		if (results[i].status == 200)
+		}
+		if (post_is_taken(&results[i]))
 			request_taken(push, &results[i]);
 		else if (request_failed(push, &results[i]))
 			break;
+		/* It counts once. */
+		push->spool.dropped -= was_dropped;
 		spool_remove(&push->spool, time_ns);
 	}
 	dropped_tell(push);
@@ -315,7 +385,7 @@ static void send_begin(struct push *push)
 	if (!err)
 		return;
 	push->failed++;
-	troubled(push, strerror(-err));
+	troubled(push, strerror(-err), NULL);
 	pause_begin(push, 0);
 }
 
@@ -393,7 +463,7 @@ void push_status(const struct push *push, struct otlp_status *ret)
 		.failed = push->failed,
 		.refused = push->refused,
 		.rejected = push->rejected,
-		.dropped = push->spool.dropped,
+		.dropped = dropped_count(push),
 		.queued = push->spool.nr_files,
 		.queued_bytes = push->spool.bytes,
 		.max_bytes = push->config->queue_bytes,

@@ -23,7 +23,8 @@ struct push {
 	unsigned int failures; /* one after the other */
 	uint64_t told_dropped; /* requests, of which an event has told */
 	bool is_dropping;
-	char trouble[640]; /* why the last try failed; "": it did not */
+	const char *advice; /* the last that was logged; NULL: none since a request was taken */
+	char trouble[640];  /* why the last try failed; "": it did not */
 	char remark
 		[640]; /* the collector's last words on requests that it took in part or refused */
 	char host_id[40]; /* "": not known */

@@ -91,7 +91,7 @@ static int check_split(struct asked *asked, enum call_split split)
 {
 	const char *name = split == SPLIT_NONE ? NULL : row_split_names[split];
 
-	if (!name || asked->service->config->collector.split_by == split)
+	if (!name || asked->service->first->collector.split_by == split)
 		return 0;
 	return diag_set(&asked->d, DIAG_FAILED, ENODATA,
 			"the daemon keeps no %ss of calls: set 'arguments = %s' in [tables] of its "
@@ -162,9 +162,9 @@ static int write_report(struct asked *asked, const struct snapshot *snapshot,
 	return written(asked, report_text_json(snapshot, text, asked->body));
 }
 
-static int check_stacks(struct asked *asked)
+static int check_stacks(struct asked *asked, const struct snapshot *snapshot)
 {
-	if (asked->service->config->collector.stacks)
+	if (snapshot->stacks)
 		return 0;
 	return diag_set(&asked->d, DIAG_FAILED, ENODATA,
 			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of its "
@@ -181,7 +181,7 @@ static int answer_report(struct asked *asked)
 						&asked->d);
 
 	if (!err && report.options.show_stacks)
-		err = check_stacks(asked);
+		err = check_stacks(asked, snapshot);
 	if (err)
 		return err;
 	return write_report(asked, snapshot, &report.options);
@@ -237,7 +237,7 @@ static int answer_profile(struct asked *asked)
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	uint64_t seconds;
-	int err = check_stacks(asked)
+	int err = check_stacks(asked, asked->service->counts->last)
 			  ?: question_seconds(&asked->question, PROFILE_MAX_SECONDS, &seconds)
 			  ?: question_set(&asked->question, "trace", &calls);
 
@@ -452,8 +452,9 @@ static bool peer_may(const struct service *service, const struct ipc_peer *peer,
 		return owns;
 	if (owns || peer->known)
 		return owns || peer->in_group;
-	return right == RIGHT_ANYBODY || (peer->is_proven && service->config->listen_reports) ||
-	       (right == RIGHT_PROFILES && service->config->listen_profiles);
+	/* A reload does not change how peers of TCP are checked, so nor does it change what they may. */
+	return right == RIGHT_ANYBODY || (peer->is_proven && service->first->listen_reports) ||
+	       (right == RIGHT_PROFILES && service->first->listen_profiles);
 }
 
 /* Whether a word is one of a list with blanks between. */

@@ -19,7 +19,8 @@ struct push;
 
 /* All borrowed but the counters and texts. */
 struct service {
-	const struct daemon_config *config;
+	const struct daemon_config *config; /* the latest */
+	const struct daemon_config *first;  /* of the start: tables, and who is let in over TCP */
 	struct counts *counts;
 	const struct budget *budget;
 	struct call_log *calls;

@@ -12,6 +12,7 @@
 
 #define FOLDER   "otlp"
 #define NEW_NAME ".new"
+#define ENDPOINT "endpoint" /* the file that names it */
 
 /* More files than that are not listed: nobody can have made them in earnest. */
 #define MAX_FILES 100000
@@ -95,25 +96,6 @@ static int files_list(struct spool *spool)
 	return err;
 }
 
-int spool_open(struct spool *spool, const char *state_dir, struct diag *d)
-{
-	int state __cleanup(closep) = -1;
-	int err = history_make_place(state_dir, d);
-
-	if (err)
-		return err;
-	state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (state >= 0)
-		mkdirat(state, FOLDER, 0700);
-	spool->folder = openat(state, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	err = spool->folder < 0 ? -errno : files_list(spool);
-	if (!err)
-		return 0;
-	spool_done(spool);
-	return diag_set(d, DIAG_FAILED, -err, "cannot use %s/" FOLDER ": %s", state_dir,
-			strerror(-err));
-}
-
 /* --- files -------------------------------------------------------------------------------------- */
 
 static void file_remove(struct spool *spool, size_t index)
@@ -138,6 +120,15 @@ void spool_remove(struct spool *spool, int64_t time_ns)
 	}
 }
 
+bool spool_has(const struct spool *spool, int64_t time_ns)
+{
+	for (size_t i = 0; i < spool->nr_files; i++) {
+		if (spool->files[i].time_ns == time_ns)
+			return true;
+	}
+	return false;
+}
+
 static int text_write(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -151,16 +142,15 @@ static int text_write(int fd, const char *text, size_t size)
 	return 0;
 }
 
-static int file_write(const struct spool *spool, const struct spool_file *file, const char *text)
+/* A file that has its name is on the disk: a host that crashes does not leave an empty one. */
+static int file_write(const struct spool *spool, const char *name, const char *text, size_t size)
 {
 	int fd __cleanup(closep) =
 		openat(spool->folder, NEW_NAME,
 		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char name[SPOOL_NAME_BYTES];
-	int err = fd < 0 ? -errno : text_write(fd, text, file->bytes);
+	int err = fd < 0 ? -errno : text_write(fd, text, size);
 
-	spool_name(file, name);
-	if (!err && renameat(spool->folder, NEW_NAME, spool->folder, name))
+	if (!err && (fsync(fd) || renameat(spool->folder, NEW_NAME, spool->folder, name)))
 		err = -errno;
 	if (err)
 		unlinkat(spool->folder, NEW_NAME, 0);
@@ -171,8 +161,13 @@ int spool_put(struct spool *spool, bool is_logs, const char *text, size_t size, 
 	      struct diag *d)
 {
 	struct spool_file file = { clock_real_ns(), size, is_logs };
+	char name[SPOOL_NAME_BYTES];
 	int err;
 
+	if (size > min_u64(max_bytes, POST_MAX_BYTES)) {
+		spool->dropped++;
+		return 0;
+	}
 	/* The clock may have been set back: what came later stays later. */
 	if (spool->nr_files && file.time_ns <= spool->files[spool->nr_files - 1].time_ns)
 		file.time_ns = spool->files[spool->nr_files - 1].time_ns + 1;
@@ -180,14 +175,74 @@ int spool_put(struct spool *spool, bool is_logs, const char *text, size_t size, 
 		file_remove(spool, 0);
 		spool->dropped++;
 	}
-	if (size > max_bytes) {
-		spool->dropped++;
-		return 0;
-	}
-	err = file_write(spool, &file, text) ?: file_add(spool, &file);
+	spool_name(&file, name);
+	err = file_write(spool, name, text, size) ?: file_add(spool, &file);
 	if (!err)
 		return 0;
 	return diag_set(d, DIAG_FAILED, -err,
 			"cannot write into the folder " FOLDER " of the state directory: %s",
 			strerror(-err));
+}
+
+/* --- opening ------------------------------------------------------------------------------------ */
+
+/* Opens the folder, and lists what is there. 0 or -errno. */
+static int folder_open(struct spool *spool, const char *state_dir, bool is_made)
+{
+	int state __cleanup(closep) = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (state >= 0 && is_made)
+		mkdirat(state, FOLDER, 0700);
+	spool->folder = openat(state, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return spool->folder < 0 ? -errno : files_list(spool);
+}
+
+static void all_remove(struct spool *spool)
+{
+	spool->nr_removed = spool->nr_files;
+	while (spool->nr_files)
+		file_remove(spool, spool->nr_files - 1);
+}
+
+/* Whether what is there is for this endpoint. */
+static bool is_for(const struct spool *spool, const char *endpoint)
+{
+	int fd __cleanup(closep) =
+		openat(spool->folder, ENDPOINT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const size_t length = strlen(endpoint);
+	char *text __cleanup(freep) = malloc(length + 2);
+	ssize_t got = fd >= 0 && text ? read(fd, text, length + 2) : -1;
+
+	/* An administrator who has edited it may have ended the line. */
+	if (got == (ssize_t)length + 1 && text[length] == '\n')
+		got--;
+	return got == (ssize_t)length && !memcmp(text, endpoint, length);
+}
+
+int spool_open(struct spool *spool, const char *state_dir, const char *endpoint, struct diag *d)
+{
+	int err = history_make_place(state_dir, d);
+
+	if (err)
+		return err;
+	err = folder_open(spool, state_dir, true);
+	if (!err && !is_for(spool, endpoint)) {
+		all_remove(spool);
+		err = file_write(spool, ENDPOINT, endpoint, strlen(endpoint));
+	}
+	if (!err)
+		return 0;
+	spool_done(spool);
+	return diag_set(d, DIAG_FAILED, -err, "cannot use %s/" FOLDER ": %s", state_dir,
+			strerror(-err));
+}
+
+size_t spool_clear(const char *state_dir)
+{
+	struct spool spool __cleanup(spool_done);
+
+	spool_init(&spool);
+	if (!folder_open(&spool, state_dir, false))
+		all_remove(&spool);
+	return spool.nr_removed;
 }

@@ -81,8 +81,9 @@ static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 			"the daemon ended its answer early: try again, or see its log");
 }
 
-/* Reads a reply of any status. The reply is to be freed in any case. */
-static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
+/* Reads a reply of any status from whom an option has named. The reply is to be freed in any case. */
+static int reply_read(FILE *from, const char *option, unsigned int silence_ms,
+		      struct ipc_reply *ret, struct diag *d)
 {
 	static const char name[] = "Content-Length:";
 	char line[LINE_BYTES] = "";
@@ -100,7 +101,7 @@ static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret
 		return broken_off(from, silence_ms, d);
 	if (size < 0)
 		return diag_set(d, DIAG_FAILED, EPROTO,
-				"the server there is not a daemon of this version: see --socket");
+				"the server there is not a daemon of this version: see %s", option);
 	if (size > MAX_REPLY_BYTES)
 		return diag_set(d, DIAG_FAILED, EFBIG,
 				"the daemon's answer is larger than %d MiB: ask for less, with -t "
@@ -207,13 +208,16 @@ static int remote_ask(const struct remote *remote, const char *request, unsigned
 	FILE *from __cleanup(fclosep) = NULL;
 	int err = remote_connect(remote, silence_ms, &line, d);
 
+	/* -EAGAIN is for those that wait in the queue of a local socket. */
 	if (err)
-		return err;
-	if (remote_send(line, request, strlen(request)))
-		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",
-				strerror(errno));
+		return err == -EAGAIN ? -ETIMEDOUT : err;
+	if (remote_send(line, request, strlen(request))) {
+		err = errno == EAGAIN ? ETIMEDOUT : errno;
+		return diag_set(d, DIAG_FAILED, err, "cannot ask the daemon at %s: %s",
+				remote_name(remote), strerror(err));
+	}
 	from = fopencookie(line, "r", (cookie_io_functions_t){ .read = cookie_receive });
-	return from ? reply_read(from, silence_ms, ret, d) : diag_oom(d);
+	return from ? reply_read(from, "--host", silence_ms, ret, d) : diag_oom(d);
 }
 
 /*
@@ -246,7 +250,7 @@ static int local_ask(const char *path, const char *request, unsigned int silence
 	from = fopencookie(&fd, "r", (cookie_io_functions_t){ .read = cookie_read });
 	if (!from)
 		return diag_oom(d);
-	return reply_read(from, silence_ms, ret, d);
+	return reply_read(from, "--socket", silence_ms, ret, d);
 }
 
 static int ask_once(const struct place *place, const char *request, unsigned int silence_ms,

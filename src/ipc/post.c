@@ -28,12 +28,11 @@
 
 #define ENDPOINT_BYTES_MAX 1000
 #define HEADERS_BYTES_MAX  ((size_t)16 << 10)
-#define FILE_BYTES_MAX     ((off_t)64 << 20)
 
 /* --- files -------------------------------------------------------------------------------------- */
 
 /* Reads a whole file that is no larger, with a NUL behind it; to be freed. 0 or -errno. */
-static int file_read(int folder, const char *path, off_t most, char **ret, size_t *ret_size)
+static int file_read(int folder, const char *path, size_t most, char **ret, size_t *ret_size)
 {
 	int fd __cleanup(closep) = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char *text __cleanup(freep) = NULL;
@@ -43,7 +42,7 @@ static int file_read(int folder, const char *path, off_t most, char **ret, size_
 
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
-	if (!S_ISREG(status.st_mode) || status.st_size > most)
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > most)
 		return -EFBIG;
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
@@ -175,7 +174,7 @@ int post_check(const struct post_options *options, struct diag *d)
 			d, DIAG_USAGE, EINVAL,
 			"--otlp-endpoint: \"%.200s\" is not the base URL of a collector, as in "
 			"http://localhost:4318 or https://HOST/PATH; what says who we are "
-			"belongs into --otlp-headers",
+			"belongs in --otlp-headers",
 			endpoint);
 	if (options->headers && !endpoint_is_private(endpoint))
 		return diag_set(d, DIAG_USAGE, EINVAL,
@@ -230,6 +229,11 @@ int post_start(const struct post_options *options, int folder, const char *const
 	else
 		*ret = child;
 	return err;
+}
+
+bool post_is_taken(const struct post_result *result)
+{
+	return result->status >= 200 && result->status < 300;
 }
 
 int post_finish(struct child *child, struct post_result results[POST_MAX_FILES])
@@ -325,8 +329,11 @@ static void handle_set(const struct library *lib, CURL *curl, const char *ca,
 	lib->setopt(curl, CURLOPT_TIMEOUT, REQUEST_SECONDS);
 	lib->setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	lib->setopt(curl, CURLOPT_WRITEFUNCTION, answer_take);
-	if (*ca)
+	/* That of the system would be believed, too. */
+	if (*ca) {
 		lib->setopt(curl, CURLOPT_CAINFO, ca);
+		lib->setopt(curl, CURLOPT_CAPATH, (char *)NULL);
+	}
 }
 
 /* Sends one file. */
@@ -340,9 +347,10 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	long status = 0, os_error = 0;
 	CURLcode code;
 	size_t size;
-	int err = file_read(STDIN_FILENO, name, FILE_BYTES_MAX, &text, &size);
+	int err = file_read(STDIN_FILENO, name, POST_MAX_BYTES, &text, &size);
 
 	if (err) {
+		ret->is_lost = err == -ENOENT || err == -EFBIG;
 		snprintf(ret->text, sizeof(ret->text), "cannot read %s: %s", name, strerror(-err));
 		return;
 	}
@@ -355,13 +363,14 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	lib->setopt(curl, CURLOPT_ERRORBUFFER, why);
 	code = lib->perform(curl);
 	lib->setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-	if (code) {
+	lib->getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	/* A request that was taken is not made again for want of the rest of its answer. */
+	if (code && (status < 200 || status > 299)) {
 		lib->getinfo(curl, CURLINFO_OS_ERRNO, &os_error);
 		snprintf(ret->text, sizeof(ret->text), "%s%s%s", *why ? why : lib->text_of(code),
 			 os_error ? ": " : "", os_error ? strerror((int)os_error) : "");
 		return;
 	}
-	lib->getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	lib->getinfo(curl, CURLINFO_RETRY_AFTER, &wait_s);
 	ret->status = (uint32_t)status;
 	ret->retry_after_s = wait_s > 0 ? (uint32_t)min_u64((uint64_t)wait_s, UINT32_MAX) : 0;
@@ -415,7 +424,9 @@ static void files_send(const struct library *lib, CURL *curl, char **argv, int a
 	const uint64_t end_ns = clock_mono_ns() + BEGIN_NS;
 	struct post_result result = { .status = 200 };
 
-	for (int i = 5; i < argc && result.status == 200 && clock_mono_ns() < end_ns; i++) {
+	for (int i = 5;
+	     i < argc && (post_is_taken(&result) || result.is_lost) && clock_mono_ns() < end_ns;
+	     i++) {
 		result = (struct post_result){ .status = 0 };
 		file_send(lib, curl, argv[2], argv[i], &result);
 		result_tell(&result);

@@ -15,8 +15,9 @@
 /* The first argument by which the program knows that it is such a child. */
 #define POST_ARGUMENT "--otlp-post"
 
-/* A child sends so many files at most. */
+/* A child sends so many files at most, of so many bytes each. */
 #define POST_MAX_FILES 16
+#define POST_MAX_BYTES ((size_t)64 << 20)
 
 /* The end of a file's name says where it goes: to v1/metrics or v1/logs below the endpoint. */
 #define POST_METRICS_SUFFIX ".metrics.json"
@@ -35,12 +36,16 @@ int post_check(const struct post_options *options, struct diag *d);
 struct post_result {
 	uint32_t status;        /* HTTP; 0: there was no answer */
 	uint32_t retry_after_s; /* 0: the answer does not say */
-	char text[2040];        /* the beginning of the answer, or why there was none */
+	bool is_lost;           /* the file is gone or too large: it can never be sent */
+	char text[2039];        /* the beginning of the answer, or why there was none */
 };
 
+/* Whether the collector has taken it. */
+bool post_is_taken(const struct post_result *result);
+
 /*
- * Starts a child that sends files of a folder, one after the other, up to the first that is not taken (any
- * status but 200). It is to be watched, and stopped when it is overdue. 0 or -errno.
+ * Starts a child that sends files of a folder, one after the other, up to the first that is neither taken nor
+ * lost. It is to be watched, and stopped when it is overdue. 0 or -errno.
  */
 int post_start(const struct post_options *options, int folder, const char *const *names, size_t nr,
 	       struct child *ret);

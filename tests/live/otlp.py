@@ -143,7 +143,7 @@ class Request:
 class Collector(http.server.ThreadingHTTPServer):
     """
     Answers with what answer(path) returns: a status, further headers, a body. Requests that were
-    answered with 200 are in taken, and what is wrong with any is in faults.
+    answered with 200 to 299 are in taken, and what is wrong with any is in faults.
     """
 
     def __init__(self, files=None, secret=None, port=0, prefix="", answer=None):
@@ -179,7 +179,7 @@ class Collector(http.server.ThreadingHTTPServer):
         self.seen += 1
         if self.secret and handler.headers["Authorization"] != "Bearer " + self.secret:
             status, headers, answer = 401, {}, b'{"message": "who are you?"}'
-        if status == 200:
+        if 200 <= status < 300:
             try:
                 request = Request(path, handler.headers, body)
                 self.must_follow(request)

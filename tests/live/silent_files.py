@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-A file system in user space that never tells what is in its one file, like a server that is gone; and
-a program that waits for it for ever.
+A file system in user space that never tells what is in its one file, nor whether there is another one
+named silent, like a server that is gone; and a program that waits for it for ever.
 """
 
 import ctypes
@@ -37,6 +37,8 @@ def serve(place):
     while True:
         request = os.read(device, 1 << 17)
         _, code, unique, node = struct.unpack_from("<2I2Q", request)
+        if code == LOOKUP and request[40:] == b"silent\0":
+            continue
         answer = ANSWERS.get(code, lambda node: None)(node)
         if answer is None and code in (READ, GETATTR):
             continue
@@ -46,11 +48,20 @@ def serve(place):
 
 
 def victim(how, path):
-    """Waits for the file for ever: in a read, or in a call whose path is a page of it."""
+    """
+    Waits for the file for ever: in a read, in a call whose path is a page of it, or in one of two paths
+    that lie close together.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     if how == "read":
         os.read(descriptor, 1)
     libc = ctypes.CDLL(None)
+    if how == "rename":
+        new = os.path.join(os.path.dirname(path), "silent").encode() + b"\0"
+        names = ctypes.create_string_buffer(path.encode(), 2 * SIZE)
+        second = ctypes.byref(names, SIZE - 3)
+        ctypes.memmove(second, new, len(new))
+        libc.rename(names, second)
     libc.mmap.restype = ctypes.c_void_p
     page = libc.mmap(None, ctypes.c_size_t(SIZE), 1, 1, descriptor, ctypes.c_long(0))
     libc.open(ctypes.c_void_p(page), 0)

@@ -6,13 +6,17 @@ names a real collector with the receiver otlp and the exporter otlphttp, for the
 """
 
 import os
+import shutil
 import socket
+import struct
+import subprocess
+import threading
 import time
 
 import pytest
 
 from daemons import start_daemon
-from harness import Process, run, until, write
+from harness import BPFTRUSS, Process, run, until, write
 from otlp import Collector
 from prometheus import port_free
 from test_daemon_tls import Files, TOKEN
@@ -110,6 +114,29 @@ def test_pushed_values_are_those_of_reports(live, tmp_path, files, start_collect
     assert "bpftruss_otlp_dropped_total 0" in daemon.request("/metrics")[2].decode()
 
 
+def post_once(files, collector, ca):
+    """The HTTP status that the child that sends gets, 0 if none, where the system trusts stranger-ca."""
+    system, queue = files["system"], files["queue"]
+    os.mkdir(system)
+    os.mkdir(queue)
+    shutil.copy(files["stranger-ca.pem"], system)
+    files.openssl("rehash", system)
+    write(os.path.join(queue, "1.logs.json"), '{"resourceLogs": []}')
+    script = 'mount --bind "$1" /etc/ssl/certs && exec "$2" --otlp-post "$3" "" "$4" 1.logs.json <"$5"'
+    words = [system, BPFTRUSS, collector.endpoint, ca, queue]
+    said = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *words],
+                          check=True, capture_output=True).stdout  # fmt: skip
+    return struct.unpack_from("I", said)[0]
+
+
+@pytest.mark.parametrize("ca, status", [("", 200), ("ca.pem", 0)])
+def test_a_ca_replaces_those_of_the_system(files, start_collector, ca, status):
+    files.issue("server", "stranger-ca", "serverAuth")
+    collector = start_collector(files)
+    collector.answer = lambda path: (200, {}, b"{}")
+    assert post_once(files, collector, files[ca] if ca else "") == status
+
+
 # --- what goes wrong -----------------------------------------------------------------------------
 
 
@@ -121,9 +148,13 @@ def test_an_outage_loses_nothing(live, tmp_path, start_collector):
     live.play("pace", 20)
     until(lambda: daemon.status("otlp")["failed"], "a failure")
     assert "Connection refused" in daemon.status("otlp", "trouble")
-    answers = [(503, {"Retry-After": "1"}, b"busy"), (429, {"Retry-After": "1"}, b""),
+    soon = {"Retry-After": "1"}
+    answers = [(503, soon, b"busy"), (429, soon, b""), (401, soon, b"who are you?"),
+               (401, soon, b"who?"), (307, {**soon, "Location": "/elsewhere"}, b""),
                (200, {}, b'{"partialSuccess": {"rejectedDataPoints": "7", "errorMessage": "no"}}'),
-               (400, {}, b"no such thing")]  # fmt: skip
+               (400, {}, b"no such thing"), (202, {}, b""),
+               # It says that there is more to come, but then breaks off.
+               (200, {"Content-Length": "100"}, b"{")]  # fmt: skip
 
     def answer(path):
         # Only events are refused: of metrics all have to come.
@@ -149,6 +180,9 @@ def test_an_outage_loses_nothing(live, tmp_path, start_collector):
     assert "7 points or records were rejected: no" in daemon.stderr()
     assert "a request was refused: status 400: no such thing" in daemon.stderr()
     assert "can be pushed to again" in daemon.stderr()
+    # Each says once what to do.
+    assert daemon.stderr().count("status 401: put headers that the collector accepts") == 1
+    assert daemon.stderr().count("status 307: set otlp-endpoint to where the collector is") == 1
 
 
 def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collector):
@@ -173,7 +207,7 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
     daemon = push_to(live, place, collector.endpoint, *options)
     wait_pushed(daemon, collector)
     until(lambda: daemon.status("otlp", "queued") == 0, "an empty queue")
-    assert [path.name for path in queue.iterdir()] == ["note.txt"]
+    assert sorted(path.name for path in queue.iterdir()) == ["endpoint", "note.txt"]
     names = [name for name, _, _ in collector.events()]
     assert names.count("bpftruss.stop") == 1
     assert names.index("bpftruss.stop") < names.index("bpftruss.start")
@@ -181,6 +215,44 @@ def test_a_queue_is_bounded_and_outlives_the_daemon(live, tmp_path, start_collec
                for _, text, _ in collector.events("bpftruss.push.dropped"))  # fmt: skip
     ((_, text, found),) = collector.events("bpftruss.gap")
     assert "no daemon ran" in text and found["gap.start_unix_nano"] > 0
+
+
+def waiting(queue):
+    """Files of requests, the oldest first."""
+    return sorted(path for path in queue.iterdir() if path.suffix == ".json")
+
+
+def test_a_file_that_is_lost_holds_nobody_up(live, tmp_path, start_collector):
+    """Neither one that was removed nor one that cannot be sent, as it has grown too large."""
+    collector = start_collector()
+    collector.answer = lambda path: (503, {"Retry-After": "1"}, b"")
+    daemon = push_to(live, tmp_path / "daemon", collector.endpoint)
+    queue = tmp_path / "daemon" / "state" / "otlp"
+    until(lambda: len(waiting(queue)) >= 3, "requests that wait")
+    gone, large = waiting(queue)[:2]
+    gone.unlink()
+    os.truncate(large, (64 << 20) + 1)
+    collector.answer = lambda path: (200, {}, b"{}")
+    wait_pushed(daemon, collector)
+    until(lambda: daemon.status("otlp", "queued") == 0, "an empty queue")
+    assert daemon.status("otlp", "dropped") == 2 and not large.exists()
+    for path, why in ((gone, "No such file or directory"), (large, "File too large")):
+        assert "a request was dropped: cannot read %s: %s" % (path.name, why) in daemon.stderr()
+
+
+def test_a_request_that_was_sent_was_not_dropped(live, tmp_path, start_collector):
+    """If there is no room for it any more while the collector takes it."""
+    room = threading.Event()
+    collector = start_collector()
+    collector.answer = lambda path: (200, {}, b"{}") if room.wait(15) else (503, {}, b"")
+    daemon = push_to(live, tmp_path / "daemon", collector.endpoint, "--otlp-queue", "64K",
+                     "--otlp-attribute", "pad=" + "x" * 8000)  # fmt: skip
+    queue = tmp_path / "daemon" / "state" / "otlp"
+    until(lambda: waiting(queue), "a request")
+    first = waiting(queue)[0]
+    until(lambda: not first.exists(), "it is dropped")
+    room.set()
+    until(lambda: daemon.status("otlp", "sent") == len(collector.taken), "all that was taken counts")
 
 
 def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
@@ -193,6 +265,32 @@ def test_a_collector_that_says_nothing_holds_nobody_up(live, tmp_path):
         assert daemon.snapshot().sum("calls") >= 12
         daemon.stop()
         connection.close()
+
+
+REMOVED = "%d requests of an earlier daemon were removed unsent: otlp-endpoint is %s"
+
+
+def test_no_collector_gets_what_another_one_was_to_get(live, tmp_path, start_collector):
+    collector = start_collector()
+    place = tmp_path / "daemon"
+    port = port_free()
+
+    def leave():
+        daemon = push_to(live, place, "http://127.0.0.1:%d" % port)
+        daemon.stop()
+        return len(waiting(place / "state" / "otlp"))
+
+    left = leave()
+    assert left >= 2
+    daemon = push_to(live, place, collector.endpoint)
+    assert REMOVED % (left, "another") in daemon.stderr()
+    wait_pushed(daemon, collector)
+    assert len(collector.events("bpftruss.start")) == 1
+    daemon.stop()
+    left = leave()
+    daemon = start_daemon(live, place, "-n", "none")
+    assert REMOVED % (left, "not set") in daemon.stderr()
+    assert waiting(place / "state" / "otlp") == []
 
 
 def test_without_an_endpoint_there_is_nothing(live, tmp_path):
@@ -210,7 +308,7 @@ def test_without_an_endpoint_there_is_nothing(live, tmp_path):
     (["--otlp-ca", "/dev/null"], "--otlp-ca needs --otlp-endpoint"),
     (["--otlp-headers", "/dev/null"], "--otlp-headers needs --otlp-endpoint"),
     (["--otlp-endpoint", "localhost:4318"], "is not the base URL of a collector"),
-    (["--otlp-endpoint", "http://me:secret@localhost:4318"], "belongs into --otlp-headers"),
+    (["--otlp-endpoint", "http://me:secret@localhost:4318"], "belongs in --otlp-headers"),
     (["--otlp-endpoint", "http://web.example:4318", "--otlp-headers", "HEADERS"],
      "could be read on the way to http://web.example:4318: use https"),
     (["--otlp-endpoint", "https://web.example", "--otlp-ca", "/nothing"],

@@ -14,7 +14,7 @@ import urllib.request
 
 import pytest
 
-from daemons import start_daemon, unix_connection
+from daemons import start_daemon, tick, unix_connection
 from harness import need, run, until, write
 from prometheus import port_free
 
@@ -208,6 +208,25 @@ def test_without_stacks_or_permission_there_are_none(live, tmp_path):
     assert status == 410 and "takes no call stacks: set 'stacks = yes'" in sentence
     status, body = over_tcp(port)
     assert status == 403 and b"set 'listen-profiles = yes'" in body
+
+
+def test_a_reload_lets_nobody_in(live, tmp_path):
+    """The daemon goes on to ask nobody who he is, so it serves no profiles, and takes no stacks."""
+    port = port_free()
+    path, secrets = str(tmp_path / "conf"), str(tmp_path / "secrets")
+    write(secrets, TOKEN + "\n")
+    os.chmod(secrets, 0o600)
+    listen = "[metrics]\nlisten = 127.0.0.1:%d\n" % port
+    write(path, listen)
+    daemon = start_daemon(live, tmp_path / "daemon", "--config", path, "-n", "none")
+    write(path, listen + "listen-auth = %s\nlisten-profiles = yes\nlisten-reports = yes\n"
+          "[tables]\nstacks = yes\n" % secrets)  # fmt: skip
+    tick(daemon)
+    for headers in ({}, {"Authorization": "Bearer " + TOKEN}):
+        assert over_tcp(port, **headers)[0] == 403
+    status, sentence = sentence_of(daemon, "?seconds=1")
+    assert status == 410 and "takes no call stacks" in sentence
+    assert "takes no call stacks" in daemon.refusal("snapshot", "--stacks")
 
 
 def test_strangers_get_no_profiles(tmp_path):

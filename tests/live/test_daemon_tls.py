@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from daemons import start_daemon
-from harness import need, run, until, write
+from harness import BPFTRUSS, need, run, until, write
 from prometheus import Prometheus, port_free
 
 EXTENSIONS = "subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=%s\n"
@@ -307,6 +307,21 @@ def test_a_host_that_does_not_answer_is_named(files):
     result = run("status", "--host", "https://127.0.0.1:%d" % port, "--ca", files["ca.pem"])
     assert result.returncode == 1
     assert "no daemon answers at 127.0.0.1:%d: Connection refused" % port in result.stderr
+
+
+def test_another_server_is_told_from_a_daemon():
+    """By a sentence that names the option that led there."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with subprocess.Popen([BPFTRUSS, "status", "--host", "http://127.0.0.1:%d" % port],
+                              stderr=subprocess.PIPE, text=True) as client:  # fmt: skip
+            connection, _ = server.accept()
+            with connection:
+                assert connection.recv(4096).startswith(b"GET ")
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nhello\n")
+            said = client.communicate()[1]
+    assert said.count("\n") == 1
+    assert "the server there is not a daemon of this version: see --host" in said
 
 
 @pytest.mark.parametrize("name", ["cert", "key", "client-ca", "auth"])

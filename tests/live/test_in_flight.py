@@ -213,6 +213,15 @@ def silent_file(live, tmp_path):
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
+def test_a_path_is_shown_whole(live, silent_file):
+    """Even if it begins near the end of the memory that is read for another one."""
+    victim = live.add(Process, [sys.executable, SILENT, "victim", "rename", silent_file])
+    until(lambda: b"fuse" in slurp("/proc/%d/stack" % victim.pid), "it waits for the server")
+    result = run("--in-flight", "-p", victim.pid)
+    paths = re.findall(r"^    path: +(.*)$", result.stdout, re.M)
+    assert paths == [silent_file, os.path.join(os.path.dirname(silent_file), "silent")], result
+
+
 @pytest.mark.parametrize(
     "how, call, words",
     [("read", "read", "    file:         3: {}\n"), ("path", "open", "    call:         open")],

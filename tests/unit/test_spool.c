@@ -10,13 +10,14 @@
 #include "daemon/spool.h"
 
 #define MAX_BYTES 1000
+#define ENDPOINT  "http://localhost:4318"
 
 static struct spool spool_open_must(const struct place *place)
 {
 	struct spool spool;
 
 	spool_init(&spool);
-	must(spool_open(&spool, place->dir, &d));
+	must(spool_open(&spool, place->dir, ENDPOINT, &d));
 	return spool;
 }
 
@@ -70,7 +71,7 @@ PLACE_TEST(test_order)
 	spool_done(&spool);
 }
 
-/* The oldest go; one that is larger than all may be takes them along. */
+/* The oldest go; one that is larger than all may be goes alone. */
 PLACE_TEST(test_limit)
 {
 	struct spool spool = spool_open_must(place);
@@ -86,7 +87,11 @@ PLACE_TEST(test_limit)
 	assert_sizes(place, &spool, MAX_BYTES);
 	assert_int_equal(spool.dropped, 4);
 	put_must(&spool, false, MAX_BYTES + 1);
-	assert_int_equal(spool.nr_files, 0);
+	assert_sizes(place, &spool, MAX_BYTES);
+	assert_int_equal(spool.dropped, 5);
+	/* What can never be sent would keep all others from being sent. */
+	must(spool_put(&spool, false, "", POST_MAX_BYTES + 1, UINT64_MAX, &d));
+	assert_sizes(place, &spool, MAX_BYTES);
 	assert_int_equal(spool.dropped, 6);
 	spool_done(&spool);
 }
@@ -130,6 +135,40 @@ PLACE_TEST(test_others)
 	spool_done(&spool);
 }
 
+/* What waits is for one collector: neither for one with a longer or shorter address, nor for none. */
+PLACE_TEST(test_endpoint)
+{
+	static const char *const others[] = { ENDPOINT "/x", "http://localhost:431", ENDPOINT };
+	struct spool spool = spool_open_must(place);
+	char path[400];
+	int fd;
+
+	assert_int_equal(spool.nr_removed, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		put_must(&spool, false, 1);
+		put_must(&spool, true, 2);
+		spool_done(&spool);
+		must(spool_open(&spool, place->dir, others[i], &d));
+		assert_int_equal(spool.nr_removed, 2);
+		assert_int_equal(spool.nr_files, 0);
+		assert_int_equal(spool.bytes, 0);
+	}
+	put_must(&spool, false, 1);
+	assert_sizes(place, &spool, 1);
+	/* It may be edited. */
+	fd = openat(spool.folder, "endpoint", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(dprintf(fd, "http://moved\n"), 13);
+	close(fd);
+	spool_done(&spool);
+	must(spool_open(&spool, place->dir, "http://moved", &d));
+	assert_int_equal(spool.nr_files, 1);
+	spool_done(&spool);
+	assert_int_equal(spool_clear(place->dir), 1);
+	assert_int_equal(spool_clear(place->dir), 0);
+	snprintf(path, sizeof(path), "%s/nothing", place->dir);
+	assert_int_equal(spool_clear(path), 0);
+}
+
 /* A link is no folder of ours. */
 PLACE_TEST(test_folder)
 {
@@ -139,7 +178,7 @@ PLACE_TEST(test_folder)
 	snprintf(path, sizeof(path), "%s/otlp", place->dir);
 	assert_int_equal(symlink("/tmp", path), 0);
 	spool_init(&spool);
-	assert_true(spool_open(&spool, place->dir, &d) < 0);
+	assert_true(spool_open(&spool, place->dir, ENDPOINT, &d) < 0);
 	assert_non_null(strstr(d.text, "cannot use"));
 	unlink(path);
 }
