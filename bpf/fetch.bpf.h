@@ -148,7 +148,8 @@ LOOKED_AT_ONCE int rest_send(u32 index, u32 offset)
 	barrier_var(room);
 	if (room > REST_BYTES)
 		room = REST_BYTES;
-	if (bpf_probe_read_user(rest->bytes, room, (const void *)(open->reading.address + offset))) {
+	if (bpf_probe_read_user(rest->bytes, room,
+				(const void *)(open->reading.address + offset))) {
 		bpf_ringbuf_discard(rest, BPF_RB_NO_WAKEUP);
 		return 1;
 	}
