@@ -187,6 +187,10 @@ CORE_OBJ := $(filter-out $(CORE_CMD) $(addprefix $(O)/src/,collect/capabilities.
 core: ## build bpftruss -c with nothing but libbpf, libelf and zlib
 	$(Q)$(MAKE) O="$(O)" PKGS="$(CORE_PKGS)" $(CORE)
 
+# Another make at the same time would make the same files.
+core-after-all: all
+	$(Q)$(MAKE) core
+
 $(CORE): $(CORE_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(shell $(PKG_CONFIG) --libs $(CORE_PKGS)) -lm -o $@
@@ -428,7 +432,7 @@ $(O)/unit/%.out: $(O)/unit/% FORCE
 check: $(UNIT:%=$(O)/unit/%.out) ## unit and golden tests; needs no root
 	$(Q)cat $^; grep -vx 0 $(^:.out=.status); test $$? = 1
 
-check-live-programs: all core $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
+check-live-programs: core-after-all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
 # In the end pairing as it is before 5.15.
 check-live: check-live-programs ## tests against the running kernel; needs root
@@ -615,4 +619,4 @@ FORCE:
 
 .PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
-	uninstall core static static-if-possible deb test-packages release clean
+	uninstall core core-after-all static static-if-possible deb test-packages release clean
