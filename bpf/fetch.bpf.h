@@ -137,14 +137,11 @@ LOOKED_AT_ONCE int rest_send(u32 index, u32 offset)
 		rest->call.number = open->number + 1;
 		rest->call.end_ns = bpf_ktime_get_ns();
 	}
+	__builtin_memset(&rest->piece, 0, sizeof(rest->piece));
 	rest->piece.argument = open->reading.argument;
 	rest->piece.part = open->reading.part;
 	rest->piece.flags = room > REST_BYTES ? PIECE_CUT : 0;
-	rest->piece.pad = 0;
-	rest->piece.pad2 = 0;
-	if (room > REST_BYTES)
-		room = REST_BYTES;
-	rest->piece.size = room;
+	rest->piece.size = room > REST_BYTES ? REST_BYTES : room;
 	barrier_var(room);
 	if (room > REST_BYTES)
 		room = REST_BYTES;
