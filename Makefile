@@ -440,6 +440,9 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 	$(Q)O="$(ABS_O)" BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
 		python3 -m pytest -q tests/live/test_pairing.py
 
+check-live-time: check-live-programs
+	$(Q)O="$(ABS_O)" python3 -m pytest -q tests/live/test_time.py
+
 # The drills at their full length, which the live tests run for seconds only.
 drills: all $(WORKLOADS) $(O)/collect/steer ## faults and loads, a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
@@ -617,6 +620,6 @@ clean: ## remove what was built
 
 FORCE:
 
-.PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
+.PHONY: FORCE all help check check-live check-live-time check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
 	uninstall core core-after-all static static-if-possible deb test-packages release clean

@@ -285,6 +285,7 @@ def test_no_collector_gets_what_another_one_was_to_get(live, tmp_path, start_col
     daemon = push_to(live, place, collector.endpoint)
     assert REMOVED % (left, "another") in daemon.stderr()
     wait_pushed(daemon, collector)
+    until(lambda: collector.events("bpftruss.start"), "its start is told")
     assert len(collector.events("bpftruss.start")) == 1
     daemon.stop()
     left = leave()
