@@ -232,19 +232,27 @@ static bool user_has_room(const struct errands *errands, const struct errand *er
 	       limits[errand->kind].max_of_user;
 }
 
+/* Thousands in a row may be of one user: whether that one has room is asked once. */
+static bool is_of_user_of(const struct errand *errand, const struct errand *other)
+{
+	return other && errand->user == other->user;
+}
+
 static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind,
 				    uint64_t now_ns)
 {
-	struct errand *best = NULL, *errand;
+	struct errand *best = NULL, *crowded = NULL, *errand;
 
 	if (now_ns < errands->resume_ns || !kind_has_room(errands, kind))
 		return NULL;
 	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
 		if (errand->due_ns > now_ns)
 			break;
-		if ((best && best->user == errand->user) || !user_has_room(errands, errand))
+		if (is_of_user_of(errand, best) || is_of_user_of(errand, crowded))
 			continue;
-		if (!best || errands_prefer(errands, kind, errand->user, best->user))
+		if (!user_has_room(errands, errand))
+			crowded = errand;
+		else if (!best || errands_prefer(errands, kind, errand->user, best->user))
 			best = errand;
 	}
 	return best;
@@ -343,11 +351,14 @@ int errands_fd(const struct errands *errands)
 /* Returns the time until the next errand of a kind may begin, as poll() takes it. */
 static int kind_patience_ms(const struct errands *errands, enum errand_kind kind)
 {
-	const struct errand *errand;
+	const struct errand *crowded = NULL, *errand;
 
 	if (!kind_has_room(errands, kind))
 		return -1;
 	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
+		if (is_of_user_of(errand, crowded))
+			continue;
+		crowded = errand;
 		if (user_has_room(errands, errand))
 			return clock_until_ms(errand->due_ns > errands->resume_ns
 						      ? errand->due_ns

@@ -176,6 +176,7 @@ def test_thousands_of_files_with_code_fill_the_table_and_no_more(live):
     program.do("walk 1")
     other.finish()
     program.finish()
-    report = bpftruss.report()
+    # Nobody waits until each of so many files has been read for its names.
+    report = bpftruss.interrupt()
     assert report.total("getppid", pid=other.pid) == 10
     assert report.total("getppid", pid=program.pid) == 9000
