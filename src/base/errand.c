@@ -327,10 +327,7 @@ void errands_run(struct errands *errands)
 	uint64_t now_ns = clock_mono_ns();
 	struct errand *errand;
 
-	for (size_t i = errands->nr_left; i-- > 0;) {
-		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
-			errands->left[i] = errands->left[--errands->nr_left];
-	}
+	left_reap(errands);
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
 		errand = errands->running[i];
 		if (errand)
