@@ -73,7 +73,9 @@ def cgroup():
         cgroup_empty(path, cgroup_mount())
 
 
-ATTEMPTS = 4
+def attempts(config):
+    """In an emulator they take long, and the last one may be skipped."""
+    return 3 if config.pluginmanager.getplugin("kernels.repeats") else 6
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -100,8 +102,9 @@ def pytest_runtest_protocol(item, nextitem):
     fixtures of its own.
     """
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for attempt in range(1, ATTEMPTS + 1):
-        item.again, item.is_last_attempt = False, attempt == ATTEMPTS
+    last = attempts(item.config)
+    for attempt in range(1, last + 1):
+        item.again, item.is_last_attempt = False, attempt == last
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         if not item.again:
             break
