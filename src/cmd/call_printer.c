@@ -628,6 +628,8 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	printer_write(p);
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
+	if (p->line.has_late)
+		fprintf(stderr, "bpftruss: %s%s\n", name, LINE_LATE_LEGEND);
 	print_forgotten(p);
 	if (p->recorder)
 		print_reach(p, name);
