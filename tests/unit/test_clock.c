@@ -313,7 +313,8 @@ TEST(test_spans)
 	assert_int_equal(to_ns, now_ns);
 	assert_int_equal(span_parse("compare", "00:01..23:59", now_ns, &from_ns, &to_ns, &d),
 			 -EINVAL);
-	assert_non_null(strstr(d.text, "ends at a time that has not come yet today; write 00:01..now"));
+	assert_non_null(
+		strstr(d.text, "ends at a time that has not come yet today; write 00:01..now"));
 	assert_int_equal(span_parse("compare", "00:02..00:01", now_ns, &from_ns, &to_ns, &d),
 			 -EINVAL);
 	assert_non_null(strstr(d.text, "write the earlier time first"));

@@ -378,9 +378,12 @@ TEST(test_text_cut_fields)
 	static const struct {
 		size_t width;
 		const char *expected;
-	} cases[] = { { 12, "1 s  99%  \xc3\xa9" }, { 11, "1 s  99%  \xc3\xa9" },
-		      { 10, "1 s  99%" },         { 8, "1 s  99%" },
-		      { 7, "1 s" },               { 1, "1 s" } };
+	} cases[] = { { 12, "1 s  99%  \xc3\xa9" },
+		      { 11, "1 s  99%  \xc3\xa9" },
+		      { 10, "1 s  99%" },
+		      { 8, "1 s  99%" },
+		      { 7, "1 s" },
+		      { 1, "1 s" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[] = "1 s  99%  \xc3\xa9";
