@@ -140,6 +140,7 @@ static void collector_complete(struct options *o)
 	c->stacks |= stacks_are_shown(o);
 	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID ||
 		       o->report.stacks.by == FLAME_BY_TID;
+	c->keeps_threads = c->by_thread && !(o->verb->bit & (VERB_TOP | VERB_TOP_REPORT));
 	c->split_by = group_split(o->report.table.keys) ?: rate_by_split(o->rate_by);
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)

@@ -248,7 +248,10 @@ int collector_open(const struct collector_options *options, struct collector **r
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));
-	if (!c || builder_new(&c->ended))
+	if (!c)
+		return diag_oom(d);
+	c->ended_threads = calloc(1, sizeof(*c->ended_threads));
+	if (!c->ended_threads || builder_new(&c->ended))
 		return diag_oom(d);
 	c->odd = calloc(1, sizeof(*c->odd));
 	if (!c->odd)
@@ -265,6 +268,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->hurried = options->hurried;
 	c->by_pid_only = !options->nr_selectors;
 	c->by_thread = options->by_thread;
+	c->keeps_threads = options->keeps_threads;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
@@ -299,6 +303,7 @@ void collector_free(struct collector *c)
 	tables_unmap(&c->tables);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
+	snapshot_free(c->ended_threads);
 	idle_free(c->idle);
 	free(c->odd);
 	free(c->base);

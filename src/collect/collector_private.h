@@ -57,12 +57,13 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
-	uint64_t nr_signalled; /* threads that a signal has ended */
+	struct snapshot *ended_threads; /* owned: threads with rows of their own in ended */
+	uint64_t nr_signalled;          /* threads that a signal has ended */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	struct kernel_features kernel;
 	bool hurried; /* see struct collector_options */
-	bool by_thread;
+	bool by_thread, keeps_threads;
 	bool by_pid_only; /* no target is chosen by what it is */
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */
@@ -100,7 +101,8 @@ struct reading {
 	uint64_t torn_rows;
 	uint32_t waits; /* for rows that were being written */
 	uint64_t threads_unknown;
-	struct snapshot *threads; /* where live threads go; borrowed; NULL: nowhere */
+	struct snapshot
+		*threads; /* where threads that are told apart go; borrowed; NULL: nowhere */
 };
 
 /*
@@ -132,6 +134,12 @@ int overflow_read(const struct collector *collector, struct builder *builder);
  * memory than they may, all but the latest are folded. 0 or -ENOMEM.
  */
 int ended_fold(struct collector *collector);
+
+/*
+ * Where the thread of a record that is reclaimed goes, to keep rows of its own; NULL: these are added to those of
+ * all ended threads of its process, since that was asked for or there is no room.
+ */
+struct snapshot *ended_threads_room(const struct collector *collector);
 
 /* Whether there is no room, and nobody is to look again yet. */
 bool ended_pauses(const struct collector *collector);

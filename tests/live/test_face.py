@@ -269,6 +269,11 @@ def test_a_saved_snapshot_becomes_every_report(busy, tmp_path):
     assert re.search(r",openat,ENOENT,\d+,\d+$", errors, re.M)
     with path.open() as stdin:
         assert run("report", "-", stdin=stdin).stdout == whole.stdout
+    grouped = tmp_path / "grouped.json"
+    words = ("--json", "--by", "syscall", "-d", "0.1", "-o", grouped, "-p", busy)
+    assert run("-c", *words).returncode == 0
+    refused = run("report", grouped)
+    assert refused.returncode == 1 and "save one without them" in refused.stderr
     refused = run("report", path, "--by", "arg0")
     assert refused.returncode == 1 and "take one with --by arg0" in refused.stderr
 
