@@ -626,6 +626,9 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	uint64_t counted;
 
 	printer_write(p);
+	/* Over the ^C that a terminal shows. */
+	if (isatty(STDERR_FILENO))
+		fputc('\r', stderr);
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
 	if (p->line.has_late)
