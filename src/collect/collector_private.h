@@ -64,7 +64,6 @@ struct collector {
 	struct kernel_features kernel;
 	bool hurried; /* see struct collector_options */
 	bool by_thread, keeps_threads;
-	bool by_pid_only; /* no target is chosen by what it is */
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */
 	size_t fold_at;         /* so many processes in ended are too many; 0: not folded yet */
@@ -116,6 +115,12 @@ int object_pass(const struct bpf_link *link);
 
 /* Whether a slot is of one value of what rows are split by, and which. */
 bool slot_split(const struct collector *collector, const struct call_slot *slot, uint64_t *ret);
+
+/*
+ * Lists the processes that are chosen now, as far as their numbers and names tell: the targets, and those that -n
+ * selects. The caller frees the list. 0, -ENOMEM, or -ENOENT where other selectors say who is chosen.
+ */
+int collector_list_chosen(const struct collector *c, struct process **ret, size_t *ret_count);
 
 /* Orders threads as readings want them: by pid and tid. */
 int target_thread_compare(const void *a, const void *b);
