@@ -13,7 +13,7 @@
 static const struct advice {
 	unsigned int verbs;
 	const char *called; /* a glob, as arg is */
-	const char *arg; /* a glob of ksh; NULL: the option is unknown, or takes none */
+	const char *arg;    /* a glob of ksh; NULL: the option is unknown, or takes none */
 	const char *text;
 } of_refused[] = {
 	/* strace */
