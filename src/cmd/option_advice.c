@@ -45,7 +45,8 @@ static const struct advice {
 	{ VERB_TOP, "-o", NULL, "-o is --output here; --sort cpu sorts" },
 
 	{ VERB_COMPARE, "-[0-9]", NULL,
-	  "give -- before times that begin with -: bpftruss compare -- -2h..-1h -1h..now" },
+	  "times that begin with - come last, behind --: bpftruss compare --by comm -- -2h..-1h "
+	  "-1h..now" },
 	{ ALL, "-p", ANOTHER, "-n NAME chooses processes by name" },
 };
 
