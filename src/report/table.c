@@ -292,6 +292,9 @@ size_t grid_width(struct grid *grid)
 	return shown_width(grid);
 }
 
+#define LEFT_OUT_BEFORE "no room for "
+#define LEFT_OUT_BEHIND " (--columns, --width)"
+
 static void grid_fit(struct grid *grid, int width)
 {
 	while (width > 0 && shown_width(grid) > (size_t)width) {
@@ -310,9 +313,10 @@ static void grid_fit(struct grid *grid, int width)
 	}
 }
 
-void grid_print_left_out(const struct grid *grid, FILE *out)
+void grid_print_left_out(const struct grid *grid, int width, FILE *out)
 {
-	const char *before = "no room for ";
+	char names[256] = "";
+	size_t count = 0, used = 0;
 
 	for (size_t i = 0; i < grid->nr_columns; i++) {
 		const char *title = grid->rows[0].cells[i].text ?: "";
@@ -320,11 +324,16 @@ void grid_print_left_out(const struct grid *grid, FILE *out)
 		if (!grid->columns[i].left_out)
 			continue;
 		/* Without its unit. */
-		fprintf(out, "%s%.*s", before, (int)strcspn(title, " "), title);
-		before = ", ";
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
+						 count ? ", " : "", (int)strcspn(title, " "),
+						 title);
+		count++;
 	}
-	if (*before == ',')
-		fputs(" (--columns, --width)\n", out);
+	if (used + strlen(LEFT_OUT_BEFORE LEFT_OUT_BEHIND) > (size_t)width)
+		snprintf(names, sizeof(names), "%zu columns", count);
+	if (count)
+		fprintf(out, LEFT_OUT_BEFORE "%s" LEFT_OUT_BEHIND "\n", names);
 }
 
 /* Blanks are owed until something follows them, so that no line ends with any. */

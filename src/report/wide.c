@@ -212,7 +212,7 @@ static int print_table(const struct table_part parts[NR_TABLE_HALF],
 		grid_add_line(grid, "no call has ended");
 	err = grid_print(grid, options->width, out);
 	if (!err && !is_empty)
-		grid_print_left_out(grid, out);
+		grid_print_left_out(grid, options->width, out);
 	return err;
 }
 
