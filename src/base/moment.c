@@ -361,7 +361,7 @@ int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *re
 	       int64_t *ret_to_ns, struct diag *d)
 {
 	const char *dots = strstr(text, "..");
-	int64_t from_ns = 0, to_ns = now_ns;
+	int64_t from_ns = 0, to_ns = now_ns, today_ns;
 	char from[64];
 	int err = 0;
 
@@ -377,6 +377,13 @@ int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *re
 		err = moment_parse(option, dots + 2, now_ns, &to_ns, d);
 	if (err)
 		return err;
+	/* A time of day that has not come yet was yesterday's. */
+	if (from_ns >= to_ns && dots[2] && parse_time_of_day(dots + 2, now_ns, &to_ns) &&
+	    parse_day("today", now_ns, &today_ns) && to_ns < today_ns)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" ends at a time that has not come yet today; write "
+				"%s..now",
+				option, text, from);
 	if (from_ns >= to_ns)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"%s: \"%.64s\" ends before it begins; write the earlier time first",

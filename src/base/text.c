@@ -286,6 +286,19 @@ void text_cut(char *text, size_t width)
 	strcpy(text + at, "..");
 }
 
+void text_cut_fields(char *text, size_t width)
+{
+	size_t at = strlen(text);
+
+	while (text_width(text) > width) {
+		while (at && (text[at] != ' ' || text[at + 1] != ' '))
+			at--;
+		if (!at)
+			return;
+		text[at] = '\0';
+	}
+}
+
 void text_cut_front(char *text, size_t width)
 {
 	size_t length = strlen(text), at = length;

@@ -151,5 +151,8 @@ size_t text_width(const char *text);
 /* Cuts such a text to so many columns, 2 at least; its end then is "..". */
 void text_cut(char *text, size_t width);
 
-/* The same, but its beginning goes, and is ".." then. */
+/* Cuts it to as many whole fields, parted by two blanks, as so many columns have; the first stays. */
+void text_cut_fields(char *text, size_t width);
+
+/* Works like text_cut(), but its beginning goes, and is ".." then. */
 void text_cut_front(char *text, size_t width);

@@ -11,14 +11,19 @@ struct line {
 	char *bytes; /* owned; not ended by a NUL */
 	size_t used, size;
 	bool failed;
+	bool has_late; /* some line had a value marked as late: its reader needs LINE_LATE_LEGEND */
 };
+
+/* Explains line_mark_late(), behind all lines. */
+#define LINE_LATE_LEGEND \
+	"\"?\" after a value: it was read when the call had ended, and may have changed meanwhile"
 
 void line_done(struct line *line);
 
 /* Makes room; false: no memory. */
 bool line_grow(struct line *line, size_t count);
 
-/* Begins anew. */
+/* Begins anew; has_late stays. */
 static inline void line_clear(struct line *line)
 {
 	line->used = 0;
@@ -56,6 +61,13 @@ static inline void line_put_char(struct line *line, char c)
 		*room = c;
 		line->used++;
 	}
+}
+
+/* Marks the value before as read only when the call had ended. */
+static inline void line_mark_late(struct line *line)
+{
+	line_put_char(line, '?');
+	line->has_late = true;
 }
 
 void line_put_natural(struct line *line, uint64_t value);

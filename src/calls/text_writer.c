@@ -29,7 +29,7 @@ static void put_argument_end(struct value_writer *to)
 	struct text_writer *writer = writer_of(to);
 
 	if (writer->was_read_late)
-		line_put_char(writer->out, '?');
+		line_mark_late(writer->out);
 }
 
 /* Writes the separator before a value; members are separated by put_field(). */
@@ -110,7 +110,7 @@ void text_put_fd(struct line *out, int fd, const char *word, struct fd_text know
 	if (is_gone)
 		line_put_word(out, gone + 1);
 	if (known.is_late && style == STYLE_TRUSS)
-		line_put_char(out, '?');
+		line_mark_late(out);
 }
 
 static void put_fd(struct value_writer *to, int fd, const char *word, struct fd_text name)

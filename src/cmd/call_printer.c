@@ -626,8 +626,13 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	uint64_t counted;
 
 	printer_write(p);
+	/* Over the ^C that a terminal shows. */
+	if (isatty(STDERR_FILENO))
+		fputc('\r', stderr);
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
+	if (p->line.has_late)
+		fprintf(stderr, "bpftruss: %s%s\n", name, LINE_LATE_LEGEND);
 	print_forgotten(p);
 	if (p->recorder)
 		print_reach(p, name);

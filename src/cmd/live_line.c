@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "model/label.h"
 
 #define ERASE "\r\033[K"
@@ -108,7 +109,8 @@ static void show(const struct live_line *line, const struct snapshot *snapshot,
 			 (double)figures->most->sum.calls * 100 / (double)figures->calls);
 	}
 	ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-	fprintf(stderr, ERASE "%.*s", size.ws_col > 1 ? size.ws_col - 1 : 79, text);
+	text_cut_fields(text, size.ws_col > 1 ? size.ws_col - 1 : 79);
+	fprintf(stderr, ERASE "%s", text);
 	fflush(stderr);
 }
 

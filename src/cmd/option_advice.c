@@ -12,8 +12,8 @@
 
 static const struct advice {
 	unsigned int verbs;
-	const char *called;
-	const char *arg; /* a glob of ksh; NULL: the option is unknown, or takes none */
+	const char *called; /* a glob, as arg is */
+	const char *arg;    /* a glob of ksh; NULL: the option is unknown, or takes none */
 	const char *text;
 } of_refused[] = {
 	/* strace */
@@ -44,6 +44,9 @@ static const struct advice {
 	{ VERB_TOP, "-H", NULL, "--by tid shows threads, as the key H does" },
 	{ VERB_TOP, "-o", NULL, "-o is --output here; --sort cpu sorts" },
 
+	{ VERB_COMPARE, "-[0-9]", NULL,
+	  "times that begin with - come last, behind --: bpftruss compare --by comm -- -2h..-1h "
+	  "-1h..now" },
 	{ ALL, "-p", ANOTHER, "-n NAME chooses processes by name" },
 };
 
@@ -64,7 +67,7 @@ const char *option_advice(enum verb_bit verb, const char *called, const char *ar
 	for (size_t i = 0; i < lists[is_taken].count; i++) {
 		const struct advice *a = &lists[is_taken].list[i];
 
-		if (a->verbs & verb && !strcmp(a->called, called) &&
+		if (a->verbs & verb && !fnmatch(a->called, called, FNM_EXTMATCH) &&
 		    (!a->arg || (arg && !fnmatch(a->arg, arg, FNM_EXTMATCH))))
 			return a->text;
 	}

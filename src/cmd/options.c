@@ -10,7 +10,9 @@ unsigned int verb_keys_not_kept(enum verb_bit verb)
 
 	if (!(verb & VERBS_OF_KEPT))
 		return 0;
-	return verb == VERB_SNAPSHOT ? all & ~GROUPS_OF_NAMES : all;
+	return verb == VERB_SNAPSHOT  ? all & ~GROUPS_OF_NAMES
+	       : verb == VERB_HISTORY ? all | GROUP_PID
+				      : all;
 }
 
 void options_init(struct options *o, const struct verb *verb)
@@ -138,6 +140,7 @@ static void collector_complete(struct options *o)
 	c->stacks |= stacks_are_shown(o);
 	c->by_thread = o->report.table.keys & GROUPS_OF_THREADS || o->rate_by == RATE_BY_TID ||
 		       o->report.stacks.by == FLAME_BY_TID;
+	c->keeps_threads = c->by_thread && !(o->verb->bit & (VERB_TOP | VERB_TOP_REPORT));
 	c->split_by = group_split(o->report.table.keys) ?: rate_by_split(o->rate_by);
 	c->calls = o->output.only;
 	if (o->verb->bit == VERB_CALLS)
@@ -520,12 +523,12 @@ static const char *verb_lacks(const struct options *o)
 	} rules[] = {
 		{ verb == VERB_HISTORY && keys & GROUPS_OF_NAMES,
 		  "--by: the history keeps no paths or files; see bpftruss snapshot --since" },
-		{ keys & verb_keys_not_kept(verb),
+		{ keys & verb_keys_not_kept(verb) & ~(unsigned int)GROUP_PID,
 		  "--by: the daemon does not keep threads, arguments or CPUs; use bpftruss -c for "
 		  "these" },
 		{ verb == VERB_TOP && o->collector.stacks && o->report.format == FORMAT_JSON,
 		  "top --json has no stacks: use top --once --stacks, or -c --json --stacks" },
-		{ verb == VERB_HISTORY && keys & GROUP_PID, HISTORY_LACKS_PIDS },
+		{ keys & verb_keys_not_kept(verb) & GROUP_PID, HISTORY_LACKS_PIDS },
 		{ verb == VERB_HISTORY && stacks_are_shown(o),
 		  "the history has no call stacks; see bpftruss snapshot --stacks" },
 		{ verb == VERB_HISTORY && has_time_picture(o) && o->step && !strcmp(o->step, "all"),

@@ -248,7 +248,10 @@ int collector_open(const struct collector_options *options, struct collector **r
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));
-	if (!c || builder_new(&c->ended))
+	if (!c)
+		return diag_oom(d);
+	c->ended_threads = calloc(1, sizeof(*c->ended_threads));
+	if (!c->ended_threads || builder_new(&c->ended))
 		return diag_oom(d);
 	c->odd = calloc(1, sizeof(*c->odd));
 	if (!c->odd)
@@ -263,8 +266,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 			(double)c->tables.sizes.bytes / 0x1p20,
 			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->hurried = options->hurried;
-	c->by_pid_only = !options->nr_selectors;
 	c->by_thread = options->by_thread;
+	c->keeps_threads = options->keeps_threads;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
@@ -299,6 +302,7 @@ void collector_free(struct collector *c)
 	tables_unmap(&c->tables);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
+	snapshot_free(c->ended_threads);
 	idle_free(c->idle);
 	free(c->odd);
 	free(c->base);
@@ -430,19 +434,25 @@ int collector_complete_joins(struct collector *c)
 	return more < 0 ? more : 0;
 }
 
+static int collector_learn_running(struct collector *c)
+{
+	struct process *chosen __cleanup(freep) = NULL;
+	struct running_code running = { .is_mapped_here = c->has_command, .hurried = c->hurried };
+	int err = collector_list_chosen(c, &chosen, &running.nr_targets);
+
+	if (err && err != -ENOENT)
+		return err;
+	running.targets = chosen;
+	return call_stacks_learn_running(c->stacks, c->skel->links.list_code, &running);
+}
+
 int collector_start(struct collector *c, struct diag *d)
 {
-	const struct running_code running = {
-		.targets = c->by_pid_only ? c->targets : NULL,
-		.nr_targets = c->nr_targets,
-		.is_mapped_here = c->has_command,
-		.hurried = c->hurried,
-	};
 	int err = 0;
 
 	/* After the targets were made, and before they are counted. */
 	if (c->stacks && c->skel->links.list_code)
-		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, &running);
+		err = collector_learn_running(c);
 	if (err)
 		return outcome(err, "make the unwind tables", d);
 	if (c->nr_threads)

@@ -57,13 +57,13 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
-	uint64_t nr_signalled; /* threads that a signal has ended */
+	struct snapshot *ended_threads; /* owned: threads with rows of their own in ended */
+	uint64_t nr_signalled;          /* threads that a signal has ended */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	struct kernel_features kernel;
 	bool hurried; /* see struct collector_options */
-	bool by_thread;
-	bool by_pid_only; /* no target is chosen by what it is */
+	bool by_thread, keeps_threads;
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */
 	size_t fold_at;         /* so many processes in ended are too many; 0: not folded yet */
@@ -100,7 +100,8 @@ struct reading {
 	uint64_t torn_rows;
 	uint32_t waits; /* for rows that were being written */
 	uint64_t threads_unknown;
-	struct snapshot *threads; /* where live threads go; borrowed; NULL: nowhere */
+	struct snapshot
+		*threads; /* where threads that are told apart go; borrowed; NULL: nowhere */
 };
 
 /*
@@ -114,6 +115,12 @@ int object_pass(const struct bpf_link *link);
 
 /* Whether a slot is of one value of what rows are split by, and which. */
 bool slot_split(const struct collector *collector, const struct call_slot *slot, uint64_t *ret);
+
+/*
+ * Lists the processes that are chosen now, as far as their numbers and names tell: the targets, and those that -n
+ * selects. The caller frees the list. 0, -ENOMEM, or -ENOENT where other selectors say who is chosen.
+ */
+int collector_list_chosen(const struct collector *c, struct process **ret, size_t *ret_count);
 
 /* Orders threads as readings want them: by pid and tid. */
 int target_thread_compare(const void *a, const void *b);
@@ -132,6 +139,12 @@ int overflow_read(const struct collector *collector, struct builder *builder);
  * memory than they may, all but the latest are folded. 0 or -ENOMEM.
  */
 int ended_fold(struct collector *collector);
+
+/*
+ * Where the thread of a record that is reclaimed goes, to keep rows of its own; NULL: these are added to those of
+ * all ended threads of its process, since that was asked for or there is no room.
+ */
+struct snapshot *ended_threads_room(const struct collector *collector);
 
 /* Whether there is no room, and nobody is to look again yet. */
 bool ended_pauses(const struct collector *collector);

@@ -3,7 +3,7 @@
  * Bounds the memory of what has ended: the latest processes keep rows of their own, all before are
  * added up by name, user and cgroup, see model/builder.h. Counts of ended threads whose process is
  * still there cannot be folded: where these are too many, no more are taken in, and the tables in
- * the kernel fill up instead.
+ * the kernel fill up instead. The first threads to end may keep rows of their own, within a part of both bounds.
  */
 #include "base/clock.h"
 #include "base/text.h"
@@ -188,6 +188,29 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 	return snapshot_fold(all, &options, c->ended) ?: builder_settle(c->ended);
 }
 
+struct snapshot *ended_threads_room(const struct collector *c)
+{
+	const size_t max_bytes = min_u64(c->keep_bytes, c->max_stay_bytes) / 4;
+
+	return c->keeps_threads && c->ended_threads->nr_threads < c->keep_exited &&
+			       builder_bytes(c->ended) < max_bytes
+		       ? c->ended_threads
+		       : NULL;
+}
+
+/* Forgets the threads of processes that were folded. */
+static void ended_threads_tidy(struct collector *c)
+{
+	struct snapshot *list = c->ended_threads;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->nr_threads; i++) {
+		if (builder_find_process(c->ended, &list->threads[i].its))
+			list->threads[kept++] = list->threads[i];
+	}
+	list->nr_threads = kept;
+}
+
 static int ended_fold_now(struct collector *c)
 {
 	struct snapshot *all __cleanup(snapshot_freep) = calloc(1, sizeof(*all));
@@ -199,6 +222,7 @@ static int ended_fold_now(struct collector *c)
 	if (builder_finish(c->ended, all) || ended_fold_all(c, all))
 		return -ENOMEM;
 	c->is_broken = false;
+	ended_threads_tidy(c);
 	/* Some rows may have had to stay: the next fold waits until as many more have come. */
 	c->fold_at = builder_processes(c->ended) + c->keep_exited;
 	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;

@@ -35,6 +35,7 @@ struct collector_options {
 	size_t nr_selectors;
 	bool wait;            /* units and users need not exist yet */
 	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
+	bool keeps_threads;   /* by thread: ended ones, too, as far as there is room */
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
 	size_t keep_bytes;    /* of memory for what has ended; 0: the default */
 	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */

@@ -137,14 +137,21 @@ static int row_read_hist(const struct collector *c, const struct call_slot *slot
 	return hist_add_all(&row->hist, counts);
 }
 
-/* Fills in whose row it is: the thread counts only while it lives and is asked for. */
+/* Whether the thread of a record has rows of its own. */
+static bool record_stands_apart(const struct collector *c, const struct task_record *record,
+				const struct reading *reading)
+{
+	return reading->threads && (record->state == RECORD_LIVE || c->keeps_threads);
+}
+
+/* Fills in whose row it is. */
 static void row_identify(struct row *row, const struct collector *c,
-			 const struct task_record *record)
+			 const struct task_record *record, const struct reading *reading)
 {
 	row_init(row);
 	row->pid = record->pid;
 	row->boot_ns = record->boot_ns;
-	if (c->by_thread && record->state == RECORD_LIVE) {
+	if (record_stands_apart(c, record, reading)) {
 		row->tid = record->tid;
 		row->tid_ns = record->start_ns;
 	}
@@ -172,13 +179,14 @@ static void row_fill_other_stacks(struct row *row)
 
 /* Reads a slot and its tallies, as of the same call if its task lets us: otherwise -EAGAIN. */
 static int slot_read_once(const struct collector *c, const struct task_record *record,
-			  uint32_t index, struct call_slot *copy, struct row *row)
+			  uint32_t index, const struct reading *reading, struct call_slot *copy,
+			  struct row *row)
 {
 	const struct call_slot *slot = slot_at(c, index);
 	bool is_whole;
 	int err;
 
-	row_identify(row, c, record);
+	row_identify(row, c, record, reading);
 	if (!slot)
 		return -ENOMEM;
 	is_whole = slot_copy(slot, copy);
@@ -211,7 +219,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 			nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
 			reading->waits++;
 		}
-		err = slot_read_once(c, record, index, &copy, row);
+		err = slot_read_once(c, record, index, reading, &copy, row);
 	}
 	if (err && err != -EAGAIN)
 		return err;
@@ -236,11 +244,12 @@ static uint64_t record_cpu_clock(const struct task_record *record, uint64_t now_
 
 /* The call a live task is in, as a row of its own. */
 static int in_flight_read(const struct collector *c, const struct task_record *record,
-			  uint64_t now_ns, struct builder *builder)
+			  const struct reading *reading)
 {
+	const uint64_t now_ns = reading->now_ns;
 	struct row row;
 
-	row_identify(&row, c, record);
+	row_identify(&row, c, record, reading);
 	row.abi = record->abi;
 	row.nr = record->nr;
 	row.in_flight = 1;
@@ -260,7 +269,7 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 		row.oldest_start_ns = above(record->start_ns, record->slept_ns);
 	}
 	odd_values_apply(c->odd, record->own_share, &row);
-	return builder_add_row(builder, &row);
+	return builder_add_row(reading->builder, &row);
 }
 
 static bool record_in_call(const struct task_record *record)
@@ -439,7 +448,7 @@ static int record_read_open(const struct collector *c, uint32_t index, struct ta
 	for (size_t i = 0; i < rows.count && !err; i++)
 		err = builder_move_row(reading->builder, &rows.rows[i]);
 	if (!err && flies)
-		err = in_flight_read(c, copy, reading->now_ns, reading->builder);
+		err = in_flight_read(c, copy, reading);
 	return err;
 }
 
@@ -494,7 +503,7 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	process = record_process(&copy, reading->now_ns);
 	reading->threads_unknown += record_is_unknown(&copy);
 	err = builder_add_process(reading->builder, &process, copy.tid == copy.pid);
-	if (!err && reading->threads && copy.state == RECORD_LIVE)
+	if (!err && record_stands_apart(c, &copy, reading))
 		err = snapshot_add_thread(reading->threads,
 					  &(struct thread){ copy.tid, copy.start_ns, process });
 	return err ?: record_read_slots(c, &copy, NULL, reading);

@@ -180,7 +180,7 @@ const char *collector_cgroup(struct collector *c, uint64_t id)
 static int record_reclaim(struct collector *c, uint32_t index)
 {
 	struct task_record *record = record_at(c, index);
-	struct reading reading = { .builder = c->ended };
+	struct reading reading = { .builder = c->ended, .threads = ended_threads_room(c) };
 	uint32_t share;
 
 	if (!record)

@@ -95,6 +95,16 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
+/* Adds the ended threads that have rows; the rows of those that were folded are their group's. */
+static int ended_threads_read(const struct collector *c, struct snapshot *snapshot)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->ended_threads->nr_threads && !err; i++)
+		err = snapshot_add_thread(snapshot, &c->ended_threads->threads[i]);
+	return err;
+}
+
 static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
 {
 	struct builder *builder __cleanup(builder_freep) = NULL;
@@ -104,7 +114,7 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 
 	reading.builder = builder;
 	reading.threads = c->by_thread ? snapshot : NULL;
-	err = err ?: records_read(c, &reading);
+	err = err ?: records_read(c, &reading) ?: ended_threads_read(c, snapshot);
 	/* Most often no call was ever counted in an overflow row. */
 	if (!err && (kernel_losses_read(c, &lost) || lost.count[LOSS_TASK_TABLE_FULL] ||
 		     lost.count[LOSS_SLOT_TABLE_FULL] || lost.count[LOSS_FOREIGN_TABLE_FULL]))

@@ -286,6 +286,78 @@ static int add_threads_of(struct collector *c, const char *process, const struct
 	return err;
 }
 
+/* Fills in the selectors if all of them ask for names. */
+static bool selectors_are_names(const struct collector *c, struct selector *list, size_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (bpf_map__lookup_elem(c->skel->maps.selectors, &i, sizeof(i), &list[i],
+					 sizeof(list[i]), 0) ||
+		    list[i].kind != SELECT_COMM)
+			return false;
+	}
+	return true;
+}
+
+static bool name_is_selected(const struct selector *list, size_t count, const char *pid)
+{
+	char path[64], comm[PROCESS_COMM_SIZE + 1];
+
+	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+	comm_read(path, comm);
+	for (size_t i = 0; i < count && isdigit(*pid); i++) {
+		if (glob_matches(&list[i], comm, sizeof(comm)))
+			return true;
+	}
+	return false;
+}
+
+/* Adds the processes that have one of these names now. 0 or -ENOMEM. */
+static int add_named(const struct selector *names, size_t nr_names, struct process **list,
+		     size_t *count)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *process;
+	int err = 0;
+
+	while (processes && !err && (process = readdir(processes))) {
+		if (!name_is_selected(names, nr_names, process->d_name))
+			continue;
+		if (!array_grow(list, *count, sizeof(**list)))
+			err = -ENOMEM;
+		else
+			(*list)[(*count)++] =
+				(struct process){ .pid = (uint32_t)atoi(process->d_name) };
+	}
+	if (processes)
+		closedir(processes);
+	return err;
+}
+
+int collector_list_chosen(const struct collector *c, struct process **ret, size_t *ret_count)
+{
+	const size_t nr_selectors = c->skel->rodata->nr_selectors;
+	struct selector *names __cleanup(freep) = calloc(nr_selectors + 1, sizeof(*names));
+	struct process *list __cleanup(freep) = NULL;
+	size_t count = 0;
+
+	if (!names)
+		return -ENOMEM;
+	if (!selectors_are_names(c, names, nr_selectors))
+		return -ENOENT;
+	for (; count <= c->nr_targets; count++) {
+		if (!array_grow(&list, count, sizeof(*list)))
+			return -ENOMEM;
+		if (count < c->nr_targets)
+			list[count] = c->targets[count];
+	}
+	count = c->nr_targets;
+	if (nr_selectors && add_named(names, nr_selectors, &list, &count))
+		return -ENOMEM;
+	*ret = steal_ptr(&list);
+	*ret_count = count;
+	return 0;
+}
+
 /* Whether any process is called so now. */
 static bool process_is_called(DIR *processes, const struct selector *name)
 {

@@ -671,8 +671,14 @@ int report_json_read(const char *text, size_t size, struct snapshot **ret,
 {
 	struct json_document document __cleanup(json_close);
 	const struct json_place whole = json_open(&document, text, size, d);
-	struct snapshot *snapshot = json_get_snapshot(&whole, ret_stacks);
+	struct snapshot *snapshot;
 
+	if (!document.err && json_object_get(whole.object, "table") &&
+	    !json_object_get(whole.object, "rows"))
+		return diag_set(d, DIAG_FAILED, EINVAL,
+				"it has only a table of groups, as --json with --by, --top and the "
+				"like writes: save one without them, and give them to the report");
+	snapshot = json_get_snapshot(&whole, ret_stacks);
 	if (snapshot)
 		*ret = snapshot;
 	return document.err;

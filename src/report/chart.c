@@ -205,12 +205,46 @@ static void chart_mark(const struct chart *chart, enum mark mark, int x, int y)
 		marks[mark].path);
 }
 
+#define TITLE_CHARS 92 /* there is no room for more */
+
+/* Says whose calls they are, by name if all processes have the same, and what a row is. */
+static void chart_title(const struct chart *chart, const struct snapshot *snapshot, char *buf,
+			size_t size)
+{
+	const struct process *first = snapshot->processes;
+	char name[PROCESS_LABEL_MAX];
+	struct column_list keys;
+	uint64_t count = 0;
+	bool is_one = snapshot->nr_processes;
+	size_t used;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+
+		count += process->pid ? 1 : process->nr_folded;
+		is_one = is_one && !strncmp(process->comm, first->comm, PROCESS_COMM_SIZE);
+	}
+	if (is_one)
+		process_label(first, name);
+	used = (size_t)snprintf(buf, size, "System calls of %s%s%" PRIu64 " process%s%s by",
+				is_one ? name : "", is_one ? " (" : "", count,
+				count == 1 ? "" : "es", is_one ? ")" : "");
+	columns_of_keys(chart->part.scope.keys, &keys);
+	for (size_t i = 0; i < keys.count && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s %s", i ? "," : "",
+					 keys.columns[i]->name);
+	if (used < size)
+		snprintf(buf + used, size - used, ": how many, and how long they take");
+	text_cut(buf, TITLE_CHARS);
+}
+
 static void chart_head(const struct chart *chart, const struct snapshot *snapshot)
 {
 	int x = chart->times_x;
+	char title[512];
 
-	svg_head(chart->out, MARGIN, 34, "System calls: how many, and how long they take", snapshot,
-		 "");
+	chart_title(chart, snapshot, title, sizeof(title));
+	svg_head(chart->out, MARGIN, 34, title, snapshot, "");
 	svg_text(chart->out, chart->counts_x, TOP - 14, "name", "number of calls");
 	svg_text(chart->out, x, TOP - 14, "name", "time of one call and in total, log scale");
 	svg_text(chart->out, WIDTH - MARGIN, TOP - 14, "name sum", "total");

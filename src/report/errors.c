@@ -107,11 +107,12 @@ static void set_counts(struct grid *grid, size_t first, uint64_t count, uint64_t
 			calls ? (double)count * 100 / (double)calls : 0.0);
 }
 
-static void add_sum(struct grid *grid, size_t first, const char *label, uint64_t count,
-		    uint64_t calls)
+/* Where meanings have no room, errnos have the label. */
+static void add_sum(struct grid *grid, size_t first, bool has_meanings, const char *label,
+		    uint64_t count, uint64_t calls)
 {
 	grid_add_row(grid);
-	grid_set(grid, first + ERRORS_MEANING, label);
+	grid_set(grid, first + (has_meanings ? ERRORS_MEANING : ERRORS_ERRNO), label);
 	set_counts(grid, first, count, calls);
 }
 
@@ -131,15 +132,15 @@ static void add_failure(struct grid *grid, const struct column_list *columns,
 	set_counts(grid, columns->count, failure->errors.count, failure->group->sum.calls);
 }
 
-static int print_failures(const struct failures *failures, const struct table_options *options,
-			  FILE *out)
+static int failures_fill(const struct failures *failures, const struct table_options *options,
+			 bool has_meanings, struct grid **ret)
 {
 	static const char *const titles[NR_ERRORS] = { "errno", "meaning", "calls", "% of calls" };
 	const struct group others = { .nr_merged = failures->count - failures->shown };
-	struct grid *grid __cleanup(grid_freep) = NULL;
 	const int ranks[COLUMNS_MAX] = { 0 };
 	struct column_list columns;
 	char label[TABLE_LABEL_MAX];
+	struct grid *grid;
 
 	failures_columns(options, &columns);
 	if (grid_new(columns.count + NR_ERRORS, &grid))
@@ -148,13 +149,31 @@ static int print_failures(const struct failures *failures, const struct table_op
 	table_set_titles(grid, &columns, ranks);
 	for (size_t i = 0; i < NR_ERRORS; i++)
 		grid_set_title(grid, columns.count + i, titles[i], i >= ERRORS_CALLS, 0);
+	if (!has_meanings)
+		grid_hide(grid, columns.count + ERRORS_MEANING);
 	for (size_t i = 0; i < failures->shown; i++)
 		add_failure(grid, &columns, &failures->part.scope, &failures->items[i]);
 	others_label(&others, label, sizeof(label));
 	if (others.nr_merged)
-		add_sum(grid, columns.count, label, failures->rest, failures->calls);
+		add_sum(grid, columns.count, has_meanings, label, failures->rest, failures->calls);
 	grid_add_rule(grid);
-	add_sum(grid, columns.count, "all errors", failures->errors, failures->calls);
+	add_sum(grid, columns.count, has_meanings, "all errors", failures->errors, failures->calls);
+	*ret = grid;
+	return 0;
+}
+
+static int print_failures(const struct failures *failures, const struct table_options *options,
+			  FILE *out)
+{
+	struct grid *grid __cleanup(grid_freep) = NULL;
+
+	if (failures_fill(failures, options, true, &grid))
+		return -ENOMEM;
+	if (options->width && grid_width(grid) > (size_t)options->width) {
+		grid_free(steal_ptr(&grid));
+		if (failures_fill(failures, options, false, &grid))
+			return -ENOMEM;
+	}
 	return grid_print(grid, 0, out);
 }
 

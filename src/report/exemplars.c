@@ -119,5 +119,7 @@ void report_exemplars(const struct snapshot *snapshot, const struct table_part p
 			has_any = true;
 		}
 	}
+	if (line.has_late)
+		fputs(LINE_LATE_LEGEND "\n", out);
 	print_missing(snapshot->exemplars, out);
 }

@@ -335,9 +335,9 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 			fprintf(out, " and %zu more", count - CHANGES_NAMED);
 		if (count)
 			fprintf(out,
-				": changed %s while counted; all its calls are listed under the "
+				": changed %s while counted; all %s calls are listed under the "
 				"last one\n",
-				changes[i].what);
+				changes[i].what, count == 1 ? "its" : "their");
 	}
 }
 

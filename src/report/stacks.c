@@ -162,17 +162,22 @@ static int print_stack(const struct section *section, const struct stack_sample 
 	return 0;
 }
 
+/* Whether a frame is in no file: not so the last one of a walk that could not find out. */
+static bool frame_is_in_no_file(const struct stack *view, size_t at)
+{
+	const struct stack_frame *frame = &view->frames[at];
+	bool is_unknown = view->end == STACK_MM_BUSY && at + 1 == view->nr_frames;
+
+	return !frame->kernel && !frame->module && !frame->symbol && !is_unknown;
+}
+
 static void count_nameless(struct nameless *nameless, const struct stack_sample *sample)
 {
 	const char *comm = sample->process ? sample->process->comm : "";
 	size_t i = 0;
 
-	for (; i < sample->view.nr_frames; i++) {
-		const struct stack_frame *frame = &sample->view.frames[i];
-
-		if (!frame->kernel && !frame->module && !frame->symbol)
-			break;
-	}
+	while (i < sample->view.nr_frames && !frame_is_in_no_file(&sample->view, i))
+		i++;
 	if (i == sample->view.nr_frames)
 		return;
 	for (i = 0; strncmp(comm, runtimes[i].comm, strlen(runtimes[i].comm)) != 0;)

@@ -11,6 +11,7 @@
 
 struct grid_column {
 	bool right, hidden;
+	bool left_out; /* for want of room */
 	int rank;
 	enum grid_kind kind; /* GRID_TEXT once its numbers are texts */
 	unsigned int group;
@@ -267,25 +268,72 @@ static void column_finish(struct grid *grid, size_t index)
 	column->kind = GRID_TEXT;
 }
 
+/* Finishes all cells that are not yet; from then on columns have widths. */
+static void grid_finish(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		column_finish(grid, i);
+}
+
+static size_t shown_width(const struct grid *grid)
+{
+	size_t whole = 0;
+
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		if (!grid->columns[i].hidden)
+			whole += (whole ? GAP : 0) + grid->columns[i].width;
+	}
+	return whole;
+}
+
+size_t grid_width(struct grid *grid)
+{
+	grid_finish(grid);
+	return shown_width(grid);
+}
+
+#define LEFT_OUT_BEFORE "no room for "
+#define LEFT_OUT_BEHIND " (--columns, --width)"
+
 static void grid_fit(struct grid *grid, int width)
 {
-	for (;;) {
-		size_t whole = 0;
+	while (width > 0 && shown_width(grid) > (size_t)width) {
 		int rank = 0;
 
 		for (size_t i = 0; i < grid->nr_columns; i++) {
-			const struct grid_column *column = &grid->columns[i];
-
-			if (column->hidden)
-				continue;
-			whole += (whole ? GAP : 0) + column->width;
-			rank = column->rank > rank ? column->rank : rank;
+			if (!grid->columns[i].hidden && grid->columns[i].rank > rank)
+				rank = grid->columns[i].rank;
 		}
-		if (width <= 0 || whole <= (size_t)width || !rank)
+		if (!rank)
 			return;
-		for (size_t i = 0; i < grid->nr_columns; i++)
-			grid->columns[i].hidden |= grid->columns[i].rank == rank;
+		for (size_t i = 0; i < grid->nr_columns; i++) {
+			if (grid->columns[i].rank == rank)
+				grid->columns[i].hidden = grid->columns[i].left_out = true;
+		}
 	}
+}
+
+void grid_print_left_out(const struct grid *grid, int width, FILE *out)
+{
+	char names[256] = "";
+	size_t count = 0, used = 0;
+
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		const char *title = grid->rows[0].cells[i].text ?: "";
+
+		if (!grid->columns[i].left_out)
+			continue;
+		/* Without its unit. */
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s",
+						 count ? ", " : "", (int)strcspn(title, " "),
+						 title);
+		count++;
+	}
+	if (used + strlen(LEFT_OUT_BEFORE LEFT_OUT_BEHIND) > (size_t)width)
+		snprintf(names, sizeof(names), "%zu columns", count);
+	if (count)
+		fprintf(out, LEFT_OUT_BEFORE "%s" LEFT_OUT_BEHIND "\n", names);
 }
 
 /* Blanks are owed until something follows them, so that no line ends with any. */
@@ -320,8 +368,7 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 
 int grid_print(struct grid *grid, int width, FILE *out)
 {
-	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
-		column_finish(grid, i);
+	grid_finish(grid);
 	grid_fit(grid, width);
 	if (grid->err)
 		return grid->err;

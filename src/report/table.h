@@ -180,6 +180,15 @@ void grid_hide(struct grid *grid, size_t column);
  */
 int grid_print(struct grid *grid, int width, FILE *out);
 
+/*
+ * Names the columns that grid_print() had no room for in a line, which has room for it itself where the table
+ * has; writes nothing if there are none.
+ */
+void grid_print_left_out(const struct grid *grid, int width, FILE *out);
+
+/* The columns on a screen that the grid as filled so far takes with all of its columns. */
+size_t grid_width(struct grid *grid);
+
 /* --- tables of groups --------------------------------------------------------------------------- */
 
 /* All zero is what a user gets who asks for nothing. Nothing is owned. */

@@ -84,10 +84,11 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
 		table_group_title(&part, &part.list.groups[i], name);
 		print_time(name, row_cpu_ns(row), width, out);
 		fprintf(out, " %7" PRIu64, row->calls);
-		emphasis_begin(EMPHASIS_BAD, options->color, out);
-		if (row->errors)
+		if (row->errors) {
+			emphasis_begin(EMPHASIS_BAD, options->color, out);
 			fprintf(out, " %7" PRIu64, row->errors);
-		emphasis_end(EMPHASIS_BAD, options->color, out);
+			emphasis_end(EMPHASIS_BAD, options->color, out);
+		}
 		fputc('\n', out);
 	}
 	fprintf(out, "%-*s  -----------  ------   ----\n", width, "");

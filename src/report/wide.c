@@ -13,22 +13,29 @@ static const struct {
 	int rank;
 } defaults[] = {
 	/* The parts of a total come last. */
-	{ "calls", 1 }, { "errors", 6 }, { "total", 2 },  { "cpu", 3 },  { "runq", 4 },
-	{ "sleep", 5 }, { "min", 11 },   { "avg", 8 },    { "p50", 10 }, { "p90", 12 },
-	{ "p99", 9 },   { "max", 7 },    { "bytes", 13 },
+	{ "calls", 1 }, { "errors", 7 }, { "total", 2 },  { "cpu", 4 },  { "runq", 5 },
+	{ "sleep", 6 }, { "min", 12 },   { "avg", 9 },    { "p50", 11 }, { "p90", 13 },
+	{ "p99", 10 },  { "max", 8 },    { "bytes", 14 },
 };
 
+/* The rank of a column of errors that are not all 0. */
+#define RANK_OF_ERRORS 3
+
 /* Ranks are those of the grid, 0 for what is never hidden. */
-static void choose_columns(const struct table_options *options, unsigned int keys,
+static void choose_columns(const struct table_options *options, unsigned int keys, bool has_errors,
 			   struct column_list *columns, int *ranks)
 {
 	const struct column *column;
 
 	table_columns(options, keys, columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
+		bool is_errors = has_errors && !strcmp(defaults[i].name, "errors");
+
 		if (column_find("", defaults[i].name, &column, NULL))
 			continue;
-		ranks[columns->count] = sort_has(&options->sort, column) ? 0 : defaults[i].rank;
+		ranks[columns->count] = sort_has(&options->sort, column) ? 0
+					: is_errors                      ? RANK_OF_ERRORS
+									 : defaults[i].rank;
 		column_list_add(columns, column);
 	}
 	for (size_t i = 0; !options->columns && i < options->sort.count; i++)
@@ -178,8 +185,11 @@ static int print_table(const struct table_part parts[NR_TABLE_HALF],
 	struct column_list columns;
 	int ranks[COLUMNS_MAX] = { 0 };
 	bool is_empty = true;
+	int err;
 
-	choose_columns(options, parts[TABLE_WORKING].scope.keys, &columns, ranks);
+	choose_columns(options, parts[TABLE_WORKING].scope.keys,
+		       parts[TABLE_WORKING].sum.sum.errors || parts[TABLE_WAITING].sum.sum.errors,
+		       &columns, ranks);
 	if (grid_new(columns.count, &grid))
 		return -ENOMEM;
 	grid_set_color(grid, options->color);
@@ -200,7 +210,10 @@ static int print_table(const struct table_part parts[NR_TABLE_HALF],
 	}
 	if (is_empty)
 		grid_add_line(grid, "no call has ended");
-	return grid_print(grid, options->width, out);
+	err = grid_print(grid, options->width, out);
+	if (!err && !is_empty)
+		grid_print_left_out(grid, options->width, out);
+	return err;
 }
 
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)

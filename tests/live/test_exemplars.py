@@ -79,6 +79,7 @@ def test_table_has_them_below():
                      report, re.M), report
     assert re.search(r'read\(\d+<pipe:\[%d\]>, "hello", 77\) +\= 5$' % inode, report, re.M), report
     assert r'unlinkat(AT_FDCWD, "/no/such\n\33[31m\"name\377"?, 0)' in report
+    assert report.count('"?" after a value: ') == 1
     assert "\x1b" not in report and "also:" not in report and "no more is known" not in report
 
 

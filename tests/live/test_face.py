@@ -233,11 +233,28 @@ def test_a_terminal_sees_that_it_counts_and_colours_but_a_pipe_does_not(busy):
                           timeout=60, check=True).stdout.decode()  # fmt: skip
     assert re.search(r"\r\033\[K\d+ s of 2 s  1 process  [\d,]+ calls  [\d,]+/s", seen)
     assert "mostly " in seen and "\033[31m" in seen
+    # What is cut is left out whole, and nothing is nothing in color, too.
+    narrow = "stty cols 40; " + command.replace(" -w", "")
+    seen = subprocess.run(["script", "-qec", narrow, "/dev/null"], capture_output=True,
+                          timeout=60, check=True).stdout.decode()  # fmt: skip
+    assert re.search(r"\r\033\[K\d+ s of 2 s  1 process(  [\d,]+ calls)?\r", seen), seen
+    assert "\033[31m\033[0m" not in seen
     plain = subprocess.run(["script", "-qec", command.replace("NO_COLOR=", "NO_COLOR=1"),
                             "/dev/null"], capture_output=True, timeout=60,
                            check=True).stdout.decode()  # fmt: skip
     assert "\033[31m" not in plain
     assert "\033" not in run("-c", "-d", "0.1", "-p", busy).stderr
+
+
+@pytest.mark.parametrize("verb", ["history", "snapshot"])
+def test_completion_offers_only_keys_that_the_verb_has(verb, tmp_path):
+    lines = run("--complete", verb).stdout.splitlines()
+    (by,) = [line for line in lines if line.startswith("--by\t")]
+    words = by.split("\t")[3].split()
+    assert "comm" in words and ("pid" in words) == (verb == "snapshot")
+    for word in words:
+        result = run(verb, "--by", word, "--socket", tmp_path / "none")
+        assert result.returncode == 1 and "no daemon answers" in result.stderr, result.stderr
 
 
 def test_a_saved_snapshot_becomes_every_report(busy, tmp_path):
@@ -252,6 +269,11 @@ def test_a_saved_snapshot_becomes_every_report(busy, tmp_path):
     assert re.search(r",openat,ENOENT,\d+,\d+$", errors, re.M)
     with path.open() as stdin:
         assert run("report", "-", stdin=stdin).stdout == whole.stdout
+    grouped = tmp_path / "grouped.json"
+    words = ("--json", "--by", "syscall", "-d", "0.1", "-o", grouped, "-p", busy)
+    assert run("-c", *words).returncode == 0
+    refused = run("report", grouped)
+    assert refused.returncode == 1 and "save one without them" in refused.stderr
     refused = run("report", path, "--by", "arg0")
     assert refused.returncode == 1 and "take one with --by arg0" in refused.stderr
 

@@ -106,10 +106,48 @@ def test_the_calls_of_every_thread_are_added_up_by_tid(live):
     assert sorted(by(parse_csv(bpftruss.stop_text()), "tid").values()) == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_threads_that_have_ended_are_added_up(live):
+def test_threads_that_have_ended_keep_rows(live):
     rows, table = count_csv(live, ["--by", "tid"], "threads", 7, 101)
     must_add_up(rows, table)
-    assert {row["tid"] for row in rows} == {""}
+    assert len({row["tid"] for row in rows} - {""}) == 8
+
+
+def test_threads_that_have_ended_are_added_up_without_room(live):
+    rows, table = count_csv(live, ["--by", "tid", "--keep-exited", "3"], "threads", 7, 101)
+    must_add_up(rows, table)
+    tids = {row["tid"] for row in rows}
+    assert "" in tids and len(tids) == 4
+
+
+NAMED_THREADS = """
+import ctypes, os, threading
+def work(name):
+    ctypes.CDLL(None).prctl(15, name)
+    for _ in range(5):
+        os.getppid()
+for name in (b"alpha", b"beta", b"alpha"):
+    thread = threading.Thread(target=work, args=(name,))
+    thread.start()
+    thread.join()
+"""
+
+
+def test_threads_that_have_ended_keep_their_names(tmp_path):
+    saved = tmp_path / "saved.json"
+    words = ("-t", "getppid", "-o", saved, sys.executable, "-c", NAMED_THREADS)
+    assert run("-c", "--json", "--by", "tid", *words).returncode == 0
+    rows = parse_csv(run("report", saved, "--by", "thread", "--csv").stdout)
+    assert by(rows, "thread") == {("alpha",): 10, ("beta",): 5}
+    rows = parse_csv(run("report", saved, "--by", "tid", "--csv").stdout)
+    assert sorted((row["thread"], row["calls"]) for row in rows) == [
+        ("alpha", "5"), ("alpha", "5"), ("beta", "5")]  # fmt: skip
+    # Differences, too.
+    words = ("-t", "getppid", "-o", saved, "sh", "-c", '"$@"; sleep 0.3', "sh", *words[4:])
+    result = run("-c", "-f", "--csv", "-i", "0.1", "--by", "thread", *words)
+    assert result.returncode == 0, result.stderr
+    calls = [(row["thread"], int(row["calls"])) for row in parse_csv(saved.read_text())]
+    assert sum(calls for name, calls in calls if name == "alpha") == 10
+    assert sum(calls for name, calls in calls if name == "beta") == 5
 
 
 def test_by_unit_tells_cgroups_apart(live, cgroup):

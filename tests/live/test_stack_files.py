@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import need_unshare, until
+from harness import need_unshare, run, until
 from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, copy, count_waits, fixture, stack_text,
                     symbols, symbols_outside_libc)  # fmt: skip
 
@@ -37,9 +37,9 @@ def library_calls(report, pid=None):
     return found
 
 
-def table_kib(bpftruss):
+def table_kib(stderr):
     """How much memory unwind tables take when counting begins."""
-    return int(re.search(r"unwind tables of \d+ files, (\d+) KiB", bpftruss.stderr())[1])
+    return int(re.search(r"unwind tables of \d+ files, (\d+) KiB", stderr)[1])
 
 
 # --- code that comes -----------------------------------------------------------------------------
@@ -51,7 +51,16 @@ def test_a_process_waits_for_the_tables_of_its_own_files_only(live):
     # All that bpftruss has mapped itself is among what is mapped for a command.
     started = live.start("true", options=["--stacks", "-v"])
     assert started.wait() == 0, started.stderr()
-    assert 0 < table_kib(attached) < table_kib(started)
+    assert 0 < table_kib(attached.stderr()) < table_kib(started.stderr())
+
+
+def test_names_wait_for_the_tables_of_those_who_have_them_only(live, tmp_path):
+    path = str(tmp_path / "dozes off")
+    shutil.copy(shutil.which("sleep"), path)
+    program = live.spawn(path, "60")
+    words = ("-c", "-d", "0.1", "--stacks", "-v")
+    by_pid = run(*words, "-p", program.pid).stderr
+    assert table_kib(run(*words, "-n", "dozes off").stderr) == table_kib(by_pid)
 
 
 def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):

@@ -311,6 +311,13 @@ TEST(test_spans)
 	assert_int_equal(span_parse("compare", "10m ago..", now_ns, &from_ns, &to_ns, &d), 0);
 	assert_int_equal(to_ns - from_ns, 600 * (int64_t)NS_PER_SEC);
 	assert_int_equal(to_ns, now_ns);
+	assert_int_equal(span_parse("compare", "00:01..23:59", now_ns, &from_ns, &to_ns, &d),
+			 -EINVAL);
+	assert_non_null(
+		strstr(d.text, "ends at a time that has not come yet today; write 00:01..now"));
+	assert_int_equal(span_parse("compare", "00:02..00:01", now_ns, &from_ns, &to_ns, &d),
+			 -EINVAL);
+	assert_non_null(strstr(d.text, "write the earlier time first"));
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		if (span_parse("compare", refused[i], now_ns, &from_ns, &to_ns, &d) != -EINVAL)
 			fail_msg("\"%s\" was taken", refused[i]);

@@ -373,6 +373,27 @@ TEST(test_text_width)
 	assert_int_equal(text_width("\xe2\x82\xac\xf0\x9f\x98\x80"), 2);
 }
 
+TEST(test_text_cut_fields)
+{
+	static const struct {
+		size_t width;
+		const char *expected;
+	} cases[] = { { 12, "1 s  99%  \xc3\xa9" },
+		      { 11, "1 s  99%  \xc3\xa9" },
+		      { 10, "1 s  99%" },
+		      { 8, "1 s  99%" },
+		      { 7, "1 s" },
+		      { 1, "1 s" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[] = "1 s  99%  \xc3\xa9";
+
+		text_cut_fields(text, cases[i].width);
+		assert_string_equal(text, cases[i].expected);
+	}
+	text_cut_fields((char[]){ "" }, 0);
+}
+
 /* --- bars ---------------------------------------------------------------------------------------- */
 
 static char *bars_render(const struct hist *hist)

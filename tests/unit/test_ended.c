@@ -43,11 +43,14 @@ static void start(struct state *state, size_t keep_bytes, size_t max_stay_bytes)
 		.nr_base = 1,
 	};
 	state->collector.ended = builder_make();
+	state->collector.ended_threads = calloc(1, sizeof(*state->collector.ended_threads));
+	assert_non_null(state->collector.ended_threads);
 }
 
 static void done(struct state *state)
 {
 	builder_free(state->collector.ended);
+	snapshot_free(state->collector.ended_threads);
 }
 
 static void add_rows(struct state *state, const struct process *process, int first_nr, int count)

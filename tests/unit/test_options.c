@@ -411,6 +411,8 @@ TEST(test_refused)
 		{ &history_face, "--by pid", "the history knows processes by name" },
 		{ &history_face, "--stacks", "the history has no call stacks" },
 		{ &history_face, "--format flame", "the history has no call stacks" },
+		{ &compare_face, "-2h..-1h -1h..now",
+		  "times that begin with - come last, behind --" },
 		{ &compare_face, "a b --by arg0", "--by: the daemon does not keep threads" },
 	};
 

@@ -92,6 +92,39 @@ TEST(test_total)
 	bounds_check(text);
 }
 
+/* It says whose calls they are and what a row is. */
+TEST(test_chart_title)
+{
+	static const struct {
+		const char *names[2], *title;
+		unsigned int keys;
+	} cases[] = {
+		{ { "nginx", "nginx" },
+		  "System calls of nginx (2 processes) by syscall: how many, and how long they "
+		  "take",
+		  0 },
+		{ { "nginx", "httpd" },
+		  "System calls of 2 processes by comm, syscall: how many, and how long they take",
+		  GROUP_COMM | GROUP_SYSCALL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct table_options options = { .keys = cases[i].keys };
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct builder *builder = builder_make();
+
+		for (uint32_t pid = 1; pid <= 2; pid++) {
+			builder_take_process(builder, pid, cases[i].names[pid - 1], 6, SEC);
+			builder_take_calls(builder, pid, ABI_OF_TESTS, "read", 1, MSEC, 0, 0);
+		}
+		snapshot = snapshot_take(builder);
+		text = render(report_chart, snapshot, &options);
+		assert_non_null(strstr(text, cases[i].title));
+		bounds_check(text);
+	}
+}
+
 /* Every time from 0 to the largest finds a place. */
 TEST(test_extremes)
 {

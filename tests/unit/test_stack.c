@@ -243,6 +243,30 @@ STACKS_TEST(test_golden, scenario_stacks())
 	}
 }
 
+static struct stacked scenario_unknown_frame(void)
+{
+	struct stack_table *table = stack_table_make();
+	struct builder *builder = builder_make();
+	struct row row;
+
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	STACK_TAKE(table, 1, STACK_MM_BUSY, FRAME("c", "read", 1), FRAME(NULL, NULL, 0x7f00));
+	row_add_calls_of(&row, 1, 10, 64, 0, 0);
+	builder_take_row(builder, &row);
+	return stacked_take(table, builder);
+}
+
+/* It may well be in a file: nothing that writes a perf map would help. */
+STACKS_TEST(test_frame_of_which_the_file_was_not_looked_up, scenario_unknown_frame())
+{
+	const struct table_options options = { 0 };
+	const struct stack_options stacks = { 0 };
+	__cleanup(freep) char *text = render(report_stacks, snapshot, &options, &stacks);
+
+	assert_non_null(strstr(text, "0x7f00\n              [address space busy]\n"));
+	assert_null(strstr(text, "perf map"));
+}
+
 /* Twelve stacks, of which one recurs in rounds of two frames, and one calls itself. */
 static struct stacked scenario_rounds(void)
 {

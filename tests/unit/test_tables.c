@@ -123,6 +123,25 @@ TEST(test_fits)
 	}
 }
 
+/* A narrow table names what it lacks; errors have room unless there are none. */
+BUILDER_TEST(test_no_room)
+{
+	const struct table_options narrow = { .width = 44 }, less = { .width = 90 },
+				   wide = { .width = 200 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL, *more = NULL, *whole = NULL;
+
+	calls_read(builder, 1, ABI_OF_TESTS, "openat:1x19u!19 read:3x11u");
+	snapshot = snapshot_take(builder);
+	text = render(report_wide, snapshot, &narrow);
+	more = render(report_wide, snapshot, &less);
+	whole = render(report_wide, snapshot, &wide);
+	assert_non_null(strstr(text, "syscall  calls  errors  total us  cpu us\n"));
+	assert_non_null(strstr(text, "\nno room for 9 columns (--columns, --width)\n"));
+	assert_non_null(strstr(more, "\nno room for min, p50, p90, bytes (--columns, --width)\n"));
+	assert_null(strstr(whole, "no room"));
+}
+
 /* Wider screens have all columns of narrower ones. */
 SNAPSHOT_TEST(test_widens, scenario_web())
 {
@@ -369,6 +388,20 @@ TEST(test_all_errors)
 		assert_int_equal(sscanf(line, "all errors %" SCNu64, &shown), 1);
 		assert_int_equal(shown, snapshot_sum(snapshot).errors);
 	}
+}
+
+/* Where there is no room for what errors mean, their names say enough. */
+SNAPSHOT_TEST(test_narrow_errors, scenario_web())
+{
+	const struct table_options narrow = { .width = 50 }, wide = { .width = 200 };
+	__cleanup(freep) char *text = render(report_errors, snapshot, &narrow);
+	__cleanup(freep) char *whole = render(report_errors, snapshot, &wide);
+
+	assert_non_null(strstr(whole, "  meaning  "));
+	assert_null(strstr(text, "meaning"));
+	assert_non_null(strstr(text, "ENOENT"));
+	assert_non_null(strstr(text, " all errors "));
+	assert_in_range(strcspn(text, "\n"), 1, 50);
 }
 
 /* --- strace ----------------------------------------------------------------------------------- */
