@@ -279,10 +279,12 @@ static int shake_hands(const struct remote *remote, struct remote_line *line, st
 	       (err < 0 && err != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(err)));
 	if (err == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
 		return untrusted(remote, line->session, d);
+	if (err == GNUTLS_E_AGAIN)
+		return diag_set(d, DIAG_FAILED, ETIMEDOUT, "no TLS with %s: it does not answer",
+				remote->name);
 	if (err < 0)
 		return diag_set(d, DIAG_FAILED, EPROTO, "no TLS with %s: %s", remote->name,
-				err == GNUTLS_E_AGAIN ? "it does not answer"
-						      : gnutls_strerror(err));
+				gnutls_strerror(err));
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct remote_line;
 
 /*
  * Connects, and shakes hands; neither takes longer than the silence for each step. Returns 0 or -errno with d
- * filled.
+ * filled: -ETIMEDOUT after the silence.
  */
 int remote_connect(const struct remote *remote, unsigned int silence_ms, struct remote_line **ret,
 		   struct diag *d);
