@@ -319,7 +319,7 @@ static void handle_set(const struct library *lib, CURL *curl, const char *ca,
 	lib->setopt(curl, CURLOPT_TIMEOUT, REQUEST_SECONDS);
 	lib->setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	lib->setopt(curl, CURLOPT_WRITEFUNCTION, answer_take);
-	/* That of the system would be believed, too. */
+	/* libcurl would trust the CAs of the system, too. */
 	if (*ca) {
 		lib->setopt(curl, CURLOPT_CAINFO, ca);
 		lib->setopt(curl, CURLOPT_CAPATH, (char *)NULL);

@@ -346,7 +346,7 @@ int remote_send(struct remote_line *line, const char *bytes, size_t size)
 	return 0;
 }
 
-/* What was cut off is found by the length of the reply. */
+/* The length of a reply tells whether it was cut off. */
 ssize_t remote_receive(struct remote_line *line, char *buf, size_t size)
 {
 	ssize_t got;

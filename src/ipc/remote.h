@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 
-/* What the user gave; each NULL if it was not. */
+/* Options of the user; each NULL if it was not given. */
 struct remote_options {
 	const char *url; /* https://HOST[:PORT] */
 	const char *ca;  /* PEM: who vouches for the host; NULL: whom this system trusts */

@@ -477,27 +477,24 @@ int otlp_write_metrics(struct otlp *otlp, const struct metrics *metrics,
 
 /* --- logs --------------------------------------------------------------------------------------- */
 
-static void put_severity(struct json_writer *json, int priority)
-{
-	/* Those of OpenTelemetry, each with room for finer ones. */
-	const unsigned int number = priority <= LOG_ERR       ? 17
-				    : priority == LOG_WARNING ? 13
-				    : priority == LOG_DEBUG   ? 5
-							      : 9;
-	static const char *const words[] = {
-		[5] = "DEBUG", [9] = "INFO", [13] = "WARN", [17] = "ERROR"
-	};
-
-	json_put_number(json, "severityNumber", number);
-	json_put_word(json, "severityText", words[number]);
-}
+/* OpenTelemetry has four numbers for each of these words. */
+static const struct {
+	unsigned int number;
+	const char *word;
+} severities[] = {
+	[LOG_EMERG... LOG_ERR] = { 17, "ERROR" },
+	[LOG_WARNING] = { 13, "WARN" },
+	[LOG_NOTICE... LOG_INFO] = { 9, "INFO" },
+	[LOG_DEBUG] = { 5, "DEBUG" },
+};
 
 static void put_event(struct json_writer *json, const struct otlp_event *event)
 {
 	json_put_object(json, NULL);
 	put_number(json, "timeUnixNano", (uint64_t)event->time_ns);
 	put_number(json, "observedTimeUnixNano", (uint64_t)event->time_ns);
-	put_severity(json, event->priority);
+	json_put_number(json, "severityNumber", severities[event->priority].number);
+	json_put_word(json, "severityText", severities[event->priority].word);
 	json_put_word(json, "eventName", event->name);
 	json_put_object(json, "body");
 	json_put_text(json, "stringValue", event->text);

@@ -49,7 +49,7 @@ def fields(message):
 
 
 class Profile:
-    """What a profile says, read by the field numbers of profile.proto."""
+    """A profile, read by the field numbers of profile.proto."""
 
     def __init__(self, body):
         parts = list(fields(gzip.decompress(body)))
