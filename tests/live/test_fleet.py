@@ -12,9 +12,10 @@ from harness import BPFTRUSS, Process, need, need_unshare, write
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "FLEET.md").read_text()
 
-# Each host has a name, an address and a boot of its own. Bash opens what is not there.
+# Each host has a name, an address and a boot of its own. Bash opens what is not there. At the end all get a signal
+# that have the process group of the script: Prometheus is a grandchild.
 SCRIPT = r"""
-trap 'kill $(jobs -p); wait' EXIT
+trap 'trap "" TERM; kill 0; wait' EXIT
 until_true() { for _ in {1..200}; do "$@" && return; sleep 0.1; done; echo "did not happen: $*" >&2; return 1; }
 ip link set lo up
 for i in 1 2 3; do ip address add 192.0.2.$i dev lo; done
