@@ -114,7 +114,7 @@ int call_log_patience_ms(const struct call_log *log)
 
 /* --- what became of them ---------------------------------------------------------------------- */
 
-/* Of all collectors. Calls of which the next look will tell are none of them. */
+/* Adds up the calls of all collectors, but for those of which the next look will tell. */
 static void call_log_totals(const struct call_log *log, struct call_totals *ret)
 {
 	if (collector_call_totals(log->collector, ret))

@@ -67,7 +67,7 @@ void notify_send(const char *format, ...)
 	if (!path || (path[0] != '/' && path[0] != '@') || length >= sizeof(address.sun_path))
 		return;
 	memcpy(address.sun_path, path, length);
-	/* That is the abstract namespace. */
+	/* A name in the abstract namespace begins with NUL. */
 	if (path[0] == '@')
 		address.sun_path[0] = '\0';
 	length += offsetof(struct sockaddr_un, sun_path);

@@ -138,12 +138,28 @@ static void dropped_tell(struct push *push)
 	push->is_dropping = !push->is_dropping;
 }
 
-/* A text becomes a file; it is freed. 0 or -errno with d filled. */
-static int request_put(struct push *push, bool is_logs, char *text, size_t size, struct diag *d)
-{
-	int err = spool_put(&push->spool, is_logs, text, size, push->config->queue_bytes, d);
+/* A request while it is written. */
+struct draft {
+	FILE *out; /* NULL: no memory */
+	char *text;
+	size_t size;
+};
 
-	free(text);
+static void draft_begin(struct draft *draft)
+{
+	draft->text = NULL;
+	draft->out = open_memstream(&draft->text, &draft->size);
+}
+
+/* Makes a file of it, unless writing it failed. 0 or -errno with d filled. */
+static int draft_end(struct draft *draft, struct push *push, bool is_logs, int err, struct diag *d)
+{
+	if ((draft->out && fclose(draft->out)) || err)
+		err = diag_oom(d);
+	else
+		err = spool_put(&push->spool, is_logs, draft->text, draft->size,
+				push->config->queue_bytes, d);
+	free(draft->text);
 	return err;
 }
 
@@ -167,18 +183,14 @@ static int make_metrics(struct push *push, struct service *service,
 			const struct daemon_status *status, struct diag *d)
 {
 	const struct counts *counts = service->counts;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int err = out ? otlp_write_metrics(push->otlp, counts->metrics, status,
-					   counts->last->end_ns, out)
-		      : -ENOMEM;
+	struct draft draft;
+	int err;
 
-	if ((out && fclose(out)) || err) {
-		free(text);
-		return diag_oom(d);
-	}
-	err = request_put(push, false, text, size, d);
+	draft_begin(&draft);
+	err = draft.out ? otlp_write_metrics(push->otlp, counts->metrics, status,
+					     counts->last->end_ns, draft.out)
+			: -ENOMEM;
+	err = draft_end(&draft, push, false, err, d);
 	if (!err)
 		otlp_keep(push->otlp);
 	return err;
@@ -186,22 +198,17 @@ static int make_metrics(struct push *push, struct service *service,
 
 static int make_logs(struct push *push, const struct daemon_status *status, struct diag *d)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out;
+	struct draft draft;
 	int err;
 
 	if (!push->events.count)
 		return 0;
 	events_add_dropped(&push->events);
-	out = open_memstream(&text, &size);
-	err = out ? otlp_write_logs(push->otlp, status, push->events.all, push->events.count, out)
-		  : -ENOMEM;
-	if ((out && fclose(out)) || err) {
-		free(text);
-		return diag_oom(d);
-	}
-	err = request_put(push, true, text, size, d);
+	draft_begin(&draft);
+	err = draft.out ? otlp_write_logs(push->otlp, status, push->events.all, push->events.count,
+					  draft.out)
+			: -ENOMEM;
+	err = draft_end(&draft, push, true, err, d);
 	if (!err)
 		events_clear(&push->events);
 	return err;

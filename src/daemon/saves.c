@@ -89,7 +89,7 @@ static bool name_is_ours(const char *name)
 	return *name != '.' && length > suffix && !strcmp(name + length - suffix, SUFFIX);
 }
 
-/* Those that are there, the oldest first: a name begins with a time. To be freed. */
+/* Lists the saves, the oldest first: a name begins with a time. The list is to be freed. */
 static size_t files_list(int folder, struct save_file **ret)
 {
 	DIR *dir = fdopendir(dup(folder));

@@ -15,7 +15,7 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Those of stacks and paths are not there unless they are taken. */
+/* The tables of stacks and paths are there only if these are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
 	const struct {

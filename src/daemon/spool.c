@@ -110,23 +110,27 @@ static void file_remove(struct spool *spool, size_t index)
 		(spool->nr_files - index) * sizeof(*spool->files));
 }
 
+/* The index of the file of a time; nr_files: none. */
+static size_t file_find(const struct spool *spool, int64_t time_ns)
+{
+	size_t i = 0;
+
+	while (i < spool->nr_files && spool->files[i].time_ns != time_ns)
+		i++;
+	return i;
+}
+
 void spool_remove(struct spool *spool, int64_t time_ns)
 {
-	for (size_t i = 0; i < spool->nr_files; i++) {
-		if (spool->files[i].time_ns != time_ns)
-			continue;
-		file_remove(spool, i);
-		return;
-	}
+	const size_t index = file_find(spool, time_ns);
+
+	if (index < spool->nr_files)
+		file_remove(spool, index);
 }
 
 bool spool_has(const struct spool *spool, int64_t time_ns)
 {
-	for (size_t i = 0; i < spool->nr_files; i++) {
-		if (spool->files[i].time_ns == time_ns)
-			return true;
-	}
-	return false;
+	return file_find(spool, time_ns) < spool->nr_files;
 }
 
 static int text_write(int fd, const char *text, size_t size)

@@ -20,7 +20,7 @@ void key_file_forget(char *text);
 int key_file_secrets(const char *option, const char *path, const char *text,
 		     int (*take)(void *closure, const char *secret), void *closure, struct diag *d);
 
-/* What a client's Authorization header says of a secret: Bearer TOKEN, or Basic and it in base64. NULL: no memory. */
+/* Returns the Authorization header of a secret: Bearer TOKEN, or Basic and it in base64. To be freed; NULL: no memory. */
 char *key_file_header(const char *secret);
 
 /* A header is no longer than this. */

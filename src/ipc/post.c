@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "ipc/key_file.h"
 #include "ipc/socket.h"
 
 /* Limits for a request, for the time in which the child begins another one, and for the whole child. */
@@ -27,39 +28,8 @@
 #define CHILD_SECONDS   45
 
 #define ENDPOINT_BYTES_MAX 1000
-#define HEADERS_BYTES_MAX  ((size_t)16 << 10)
 
-/* --- files -------------------------------------------------------------------------------------- */
-
-/* Reads a whole file that is no larger, with a NUL behind it; to be freed. 0 or -errno. */
-static int file_read(int folder, const char *path, size_t most, char **ret, size_t *ret_size)
-{
-	int fd __cleanup(closep) = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *text __cleanup(freep) = NULL;
-	struct stat status;
-	size_t used = 0;
-	ssize_t got;
-
-	if (fd < 0 || fstat(fd, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > most)
-		return -EFBIG;
-	text = malloc((size_t)status.st_size + 1);
-	if (!text)
-		return -ENOMEM;
-	while (used < (size_t)status.st_size) {
-		got = read(fd, text + used, (size_t)status.st_size - used);
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		used += (size_t)got;
-	}
-	text[used] = 0;
-	*ret = steal_ptr(&text);
-	*ret_size = used;
-	return 0;
-}
+/* --- headers ------------------------------------------------------------------------------------ */
 
 /* Whether a line is NAME: VALUE, of a header that is not ours to set. */
 static bool header_is_right(const char *line)
@@ -100,22 +70,13 @@ static int check_headers(const char *path, struct diag *d)
 	char *text __cleanup(freep) = NULL, *at;
 	unsigned int number = 0;
 	bool is_wrong = false;
-	struct stat status;
 	size_t size;
-	int err = file_read(AT_FDCWD, path, HEADERS_BYTES_MAX, &text, &size);
+	int err = key_file_read("--otlp-headers", path, true, &text, d);
 
-	if (err == -EFBIG)
-		return diag_set(d, DIAG_FAILED, EINVAL,
-				"--otlp-headers: %s is not a file of at most 16 KiB", path);
-	if (err || stat(path, &status))
-		return diag_set(d, DIAG_FAILED, err ? -err : errno,
-				"--otlp-headers: cannot read %s: %s", path,
-				strerror(err ? -err : errno));
-	if (status.st_mode & (S_IRWXO | S_IWGRP))
-		return diag_set(d, DIAG_FAILED, EPERM,
-				"--otlp-headers: others may read or change %s: chmod 600 or 640 it",
-				path);
+	if (err)
+		return err;
 	at = text;
+	size = strlen(text);
 	while (header_next(&at, &number, &is_wrong))
 		;
 	explicit_bzero(text, size);
@@ -308,6 +269,35 @@ static size_t answer_take(char *bytes, size_t size, size_t count, void *closure)
 	return size * count;
 }
 
+/* Reads a whole request, to be freed. 0 or -errno. */
+static int request_read(const char *name, char **ret, size_t *ret_size)
+{
+	int fd __cleanup(closep) = openat(STDIN_FILENO, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *text __cleanup(freep) = NULL;
+	struct stat status;
+	size_t used = 0;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > POST_MAX_BYTES)
+		return -EFBIG;
+	text = malloc((size_t)status.st_size + 1);
+	if (!text)
+		return -ENOMEM;
+	while (used < (size_t)status.st_size) {
+		got = read(fd, text + used, (size_t)status.st_size - used);
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		used += (size_t)got;
+	}
+	*ret = steal_ptr(&text);
+	*ret_size = used;
+	return 0;
+}
+
 static bool name_ends_in(const char *name, const char *suffix)
 {
 	const size_t length = strlen(name), end = strlen(suffix);
@@ -329,7 +319,7 @@ static void handle_set(const struct library *lib, CURL *curl, const char *ca,
 	lib->setopt(curl, CURLOPT_TIMEOUT, REQUEST_SECONDS);
 	lib->setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	lib->setopt(curl, CURLOPT_WRITEFUNCTION, answer_take);
-	/* That of the system would be believed, too. */
+	/* libcurl would trust the CAs of the system, too. */
 	if (*ca) {
 		lib->setopt(curl, CURLOPT_CAINFO, ca);
 		lib->setopt(curl, CURLOPT_CAPATH, (char *)NULL);
@@ -347,7 +337,7 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	long status = 0, os_error = 0;
 	CURLcode code;
 	size_t size;
-	int err = file_read(STDIN_FILENO, name, POST_MAX_BYTES, &text, &size);
+	int err = request_read(name, &text, &size);
 
 	if (err) {
 		ret->is_lost = err == -ENOENT || err == -EFBIG;
@@ -401,22 +391,23 @@ static int headers_read(const struct library *lib, const char *path, struct curl
 	unsigned int number = 0;
 	bool is_wrong = false;
 	const char *line;
-	size_t size;
-	int err;
+	struct diag d;
 
 	*list = lib->append(NULL, "Content-Type: application/json");
 	*list = lib->append(*list, "Expect:");
 	if (!*path)
 		return 0;
-	err = file_read(AT_FDCWD, path, HEADERS_BYTES_MAX, &text, &size);
+	if (key_file_read("--otlp-headers", path, true, &text, &d)) {
+		snprintf(ret->text, sizeof(ret->text), "%.400s", d.text);
+		return -EINVAL;
+	}
 	at = text;
-	while (!err && (line = header_next(&at, &number, &is_wrong)))
+	while ((line = header_next(&at, &number, &is_wrong)))
 		*list = lib->append(*list, line);
-	err = is_wrong ? -EINVAL : err;
-	if (err)
-		snprintf(ret->text, sizeof(ret->text), "cannot use %.300s: %s", path,
-			 strerror(-err));
-	return err;
+	if (is_wrong)
+		snprintf(ret->text, sizeof(ret->text), "line %u of %.300s is not a header", number,
+			 path);
+	return is_wrong ? -EINVAL : 0;
 }
 
 static void files_send(const struct library *lib, CURL *curl, char **argv, int argc)

@@ -279,10 +279,12 @@ static int shake_hands(const struct remote *remote, struct remote_line *line, st
 	       (err < 0 && err != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(err)));
 	if (err == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
 		return untrusted(remote, line->session, d);
+	if (err == GNUTLS_E_AGAIN)
+		return diag_set(d, DIAG_FAILED, ETIMEDOUT, "no TLS with %s: it does not answer",
+				remote->name);
 	if (err < 0)
 		return diag_set(d, DIAG_FAILED, EPROTO, "no TLS with %s: %s", remote->name,
-				err == GNUTLS_E_AGAIN ? "it does not answer"
-						      : gnutls_strerror(err));
+				gnutls_strerror(err));
 	return 0;
 }
 
@@ -344,7 +346,7 @@ int remote_send(struct remote_line *line, const char *bytes, size_t size)
 	return 0;
 }
 
-/* What was cut off is found by the length of the reply. */
+/* The length of a reply tells whether it was cut off. */
 ssize_t remote_receive(struct remote_line *line, char *buf, size_t size)
 {
 	ssize_t got;

@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 
-/* What the user gave; each NULL if it was not. */
+/* Options of the user; each NULL if it was not given. */
 struct remote_options {
 	const char *url; /* https://HOST[:PORT] */
 	const char *ca;  /* PEM: who vouches for the host; NULL: whom this system trusts */
@@ -34,7 +34,7 @@ struct remote_line;
 
 /*
  * Connects, and shakes hands; neither takes longer than the silence for each step. Returns 0 or -errno with d
- * filled.
+ * filled: -ETIMEDOUT after the silence.
  */
 int remote_connect(const struct remote *remote, unsigned int silence_ms, struct remote_line **ret,
 		   struct diag *d);

@@ -98,13 +98,16 @@ static char *told_name(const struct request *to, const struct label *labels)
 	return NULL;
 }
 
-/* Leaves of the values what came since those that were kept; whether that is anything. */
-static bool values_subtract(struct request *to, const struct label *labels, uint64_t *values,
-			    size_t count)
+/* With deltas, leaves of the values what came since those that were kept. Returns whether there is a point to write. */
+static bool values_settle(struct request *to, const struct label *labels, uint64_t *values,
+			  size_t count)
 {
-	struct told told = { .name = told_name(to, labels) }, *const * before;
+	struct told told = { 0 }, *const * before;
 	bool any = false;
 
+	if (to->otlp->options.temporality != OTLP_DELTA)
+		return true;
+	told.name = told_name(to, labels);
 	memcpy(told.values, values, count * sizeof(*values));
 	if (!told.name || !tree_add(&to->otlp->next, &told, sizeof(told), told_compare)) {
 		free(told.name);
@@ -121,14 +124,24 @@ static bool values_subtract(struct request *to, const struct label *labels, uint
 
 /* --- attributes --------------------------------------------------------------------------------- */
 
-static void put_attribute(struct json_writer *json, const char *key, const char *value)
+static void put_ends(struct json_writer *json, size_t count)
+{
+	while (count--)
+		json_put_end(json);
+}
+
+static void attribute_begin(struct json_writer *json, const char *key)
 {
 	json_put_object(json, NULL);
 	json_put_word(json, "key", key);
 	json_put_object(json, "value");
+}
+
+static void put_attribute(struct json_writer *json, const char *key, const char *value)
+{
+	attribute_begin(json, key);
 	json_put_text(json, "stringValue", value);
-	json_put_end(json);
-	json_put_end(json);
+	put_ends(json, 2);
 }
 
 /* OTLP has numbers of 64 bits as text. */
@@ -142,12 +155,9 @@ static void put_number(struct json_writer *json, const char *key, uint64_t value
 
 static void put_number_attribute(struct json_writer *json, const char *key, uint64_t value)
 {
-	json_put_object(json, NULL);
-	json_put_word(json, "key", key);
-	json_put_object(json, "value");
+	attribute_begin(json, key);
 	put_number(json, "intValue", value);
-	json_put_end(json);
-	json_put_end(json);
+	put_ends(json, 2);
 }
 
 /* Attributes of a resource, each key once: the first value wins. */
@@ -236,8 +246,7 @@ static void put_resource(struct json_writer *json, const struct otlp_options *op
 		else
 			put_attribute(json, attribute->key, attribute->value);
 	}
-	json_put_end(json);
-	json_put_end(json);
+	put_ends(json, 2);
 }
 
 static void put_scope(struct json_writer *json)
@@ -259,8 +268,7 @@ static const unsigned int temporalities[NR_OTLP_TEMPORALITY] = {
 static void metric_end(struct request *to)
 {
 	/* The points, what they are, and the metric. */
-	for (int i = 0; to->in_metric && i < 3; i++)
-		json_put_end(&to->json);
+	put_ends(&to->json, to->in_metric ? 3 : 0);
 	to->in_metric = false;
 }
 
@@ -268,8 +276,7 @@ static void resource_end(struct request *to)
 {
 	metric_end(to);
 	/* The metrics, those of the scope, the scopes, and the resource. */
-	for (int i = 0; to->in_resource && i < 4; i++)
-		json_put_end(&to->json);
+	put_ends(&to->json, to->in_resource ? 4 : 0);
 	to->in_resource = false;
 }
 
@@ -392,8 +399,7 @@ static void put_point(const struct series *s, const struct family *family,
 
 	if (!family_is_told(family))
 		return;
-	if (family->type == FAMILY_COUNTER && to->otlp->options.temporality == OTLP_DELTA &&
-	    !values_subtract(to, labels, &value, 1))
+	if (family->type == FAMILY_COUNTER && !values_settle(to, labels, &value, 1))
 		return;
 	point_begin(to, labels_of_point(to, labels));
 	if (family_is_time(family))
@@ -425,8 +431,7 @@ static void put_histogram(const struct series *s, const struct family *family,
 	(void)family;
 	memcpy(values, call->buckets, sizeof(call->buckets));
 	values[MAX_VALUES - 1] = call->sum.wall_ns;
-	if (to->otlp->options.temporality == OTLP_DELTA &&
-	    !values_subtract(to, labels, values, MAX_VALUES))
+	if (!values_settle(to, labels, values, MAX_VALUES))
 		return;
 	for (size_t i = 0; i <= NR_METRICS_BOUND; i++)
 		count += values[i];
@@ -472,27 +477,24 @@ int otlp_write_metrics(struct otlp *otlp, const struct metrics *metrics,
 
 /* --- logs --------------------------------------------------------------------------------------- */
 
-static void put_severity(struct json_writer *json, int priority)
-{
-	/* Those of OpenTelemetry, each with room for finer ones. */
-	const unsigned int number = priority <= LOG_ERR       ? 17
-				    : priority == LOG_WARNING ? 13
-				    : priority == LOG_DEBUG   ? 5
-							      : 9;
-	static const char *const words[] = {
-		[5] = "DEBUG", [9] = "INFO", [13] = "WARN", [17] = "ERROR"
-	};
-
-	json_put_number(json, "severityNumber", number);
-	json_put_word(json, "severityText", words[number]);
-}
+/* OpenTelemetry has four numbers for each of these words. */
+static const struct {
+	unsigned int number;
+	const char *word;
+} severities[] = {
+	[LOG_EMERG... LOG_ERR] = { 17, "ERROR" },
+	[LOG_WARNING] = { 13, "WARN" },
+	[LOG_NOTICE... LOG_INFO] = { 9, "INFO" },
+	[LOG_DEBUG] = { 5, "DEBUG" },
+};
 
 static void put_event(struct json_writer *json, const struct otlp_event *event)
 {
 	json_put_object(json, NULL);
 	put_number(json, "timeUnixNano", (uint64_t)event->time_ns);
 	put_number(json, "observedTimeUnixNano", (uint64_t)event->time_ns);
-	put_severity(json, event->priority);
+	json_put_number(json, "severityNumber", severities[event->priority].number);
+	json_put_word(json, "severityText", severities[event->priority].word);
 	json_put_word(json, "eventName", event->name);
 	json_put_object(json, "body");
 	json_put_text(json, "stringValue", event->text);
@@ -504,8 +506,7 @@ static void put_event(struct json_writer *json, const struct otlp_event *event)
 		put_number_attribute(json, "loss.count", event->count);
 	if (event->since_ns)
 		put_number_attribute(json, "gap.start_unix_nano", (uint64_t)event->since_ns);
-	json_put_end(json);
-	json_put_end(json);
+	put_ends(json, 2);
 }
 
 int otlp_write_logs(const struct otlp *otlp, const struct daemon_status *self,

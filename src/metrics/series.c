@@ -134,7 +134,7 @@ static void tell_states(const struct series *s)
 	}
 }
 
-/* Those that tell nothing are left out. */
+/* An owner of which nothing else is known has no sample. */
 void series_tell_infos(const struct series *s)
 {
 	static const struct family target = { FAMILY_INFO, "bpftruss.target", "",

@@ -220,6 +220,11 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 
 /* --- differences added up again --------------------------------------------------------------- */
 
+static uint64_t start_mono_ns(const struct snapshot *s)
+{
+	return s->end_mono_ns - s->elapsed_ns - s->paused_ns;
+}
+
 static int join_rows(struct builder *builder, const struct snapshot *part)
 {
 	for (size_t i = 0; i < part->nr_rows; i++) {
@@ -322,9 +327,7 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	}
 	/* What lies between the parts was not counted. */
 	if (count)
-		out->paused_ns =
-			above(now->end_mono_ns - (parts[0]->end_mono_ns - parts[0]->elapsed_ns),
-			      out->elapsed_ns);
+		out->paused_ns = above(now->end_mono_ns - start_mono_ns(parts[0]), out->elapsed_ns);
 	*ret = steal_ptr(&out);
 	return 0;
 }
@@ -347,7 +350,7 @@ static void keep_rows(struct snapshot *difference)
 /* Earlier parts may have a process that ended meanwhile as a live one. */
 static void keep_processes(struct snapshot *difference)
 {
-	uint64_t start_ns = difference->end_mono_ns - difference->elapsed_ns;
+	const uint64_t start_ns = start_mono_ns(difference);
 	size_t kept = 0, row = snapshot_rows_of(difference, 0, NULL);
 
 	for (size_t i = 0; i < difference->nr_processes; i++) {

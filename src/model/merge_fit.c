@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-/* What rows are split by. */
+/* Returns how the rows are split. */
 static enum call_split split_of(const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {

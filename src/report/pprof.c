@@ -101,6 +101,8 @@ enum {
 	PROFILE_STRING_TABLE = 6,
 	PROFILE_TIME_NANOS = 9,
 	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 
 	VALUE_TYPE_TYPE = 1,
@@ -365,27 +367,34 @@ static void pprof_add_program(struct pprof *pprof)
 	message_id(pprof, PROFILE_MAPPING, &mapping);
 }
 
+static const struct {
+	const char *type, *unit;
+} sample_types[NR_SAMPLE_TYPE] = {
+	[SAMPLE_CALLS] = { "calls", "count" },
+	[SAMPLE_WALL] = { "wall", "nanoseconds" },
+	[SAMPLE_CPU] = { "cpu", "nanoseconds" },
+	[SAMPLE_ERRORS] = { "errors", "count" },
+};
+
+static void pprof_add_type(struct pprof *pprof, unsigned int field, enum sample_type which)
+{
+	struct protobuf type __cleanup(protobuf_done) = { .size = 0 };
+
+	protobuf_add_uint(&type, VALUE_TYPE_TYPE, string_id(pprof, sample_types[which].type));
+	protobuf_add_uint(&type, VALUE_TYPE_UNIT, string_id(pprof, sample_types[which].unit));
+	protobuf_add_message(&pprof->profile, field, &type);
+}
+
 static void pprof_add_head(struct pprof *pprof)
 {
-	static const struct {
-		const char *type, *unit;
-	} types[NR_SAMPLE_TYPE] = {
-		[SAMPLE_CALLS] = { "calls", "count" },
-		[SAMPLE_WALL] = { "wall", "nanoseconds" },
-		[SAMPLE_CPU] = { "cpu", "nanoseconds" },
-		[SAMPLE_ERRORS] = { "errors", "count" },
-	};
-
 	protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, "", 0);
-	for (size_t i = 0; i < NR_SAMPLE_TYPE; i++) {
-		struct protobuf type __cleanup(protobuf_done) = { .size = 0 };
-
-		protobuf_add_uint(&type, VALUE_TYPE_TYPE, string_id(pprof, types[i].type));
-		protobuf_add_uint(&type, VALUE_TYPE_UNIT, string_id(pprof, types[i].unit));
-		protobuf_add_message(&pprof->profile, PROFILE_SAMPLE_TYPE, &type);
-	}
+	for (unsigned int i = 0; i < NR_SAMPLE_TYPE; i++)
+		pprof_add_type(pprof, PROFILE_SAMPLE_TYPE, i);
+	/* A sample for each call. Some readers do not expect a profile without a period. */
+	pprof_add_type(pprof, PROFILE_PERIOD_TYPE, SAMPLE_CALLS);
+	protobuf_add_uint(&pprof->profile, PROFILE_PERIOD, 1);
 	protobuf_add_uint(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE,
-			  string_id(pprof, types[SAMPLE_CALLS].type));
+			  string_id(pprof, sample_types[SAMPLE_CALLS].type));
 	protobuf_add_uint(&pprof->profile, PROFILE_TIME_NANOS, (uint64_t)pprof->snapshot->start_ns);
 	protobuf_add_uint(&pprof->profile, PROFILE_DURATION_NANOS, pprof->snapshot->elapsed_ns);
 	pprof_add_program(pprof);

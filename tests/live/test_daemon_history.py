@@ -123,12 +123,21 @@ def test_a_restart_leaves_a_gap_and_loses_nothing_that_was_written(live, place, 
 
 
 def test_since_boot_goes_beyond_the_daemon(live, place):
+    def snapshot(which, *options):
+        return json.loads(which.verb("snapshot", "--json", *options))
+
     daemon = start(live, place)
     live.play("calls")
+    first = snapshot(daemon)
     daemon.stop()
     again = start(live, place)
     live.play("calls")
-    assert of_snapshot(again, "--since", "BOOT")["calls", "exit_group"]["calls"] == 2
+    both = snapshot(again, "--since", "BOOT")
+    assert counts([both])["calls", "exit_group"]["calls"] == 2
+    # Between the daemons nothing was counted.
+    begin_ns = first["monotonic_ns"] - first["elapsed_ns"]
+    assert both["paused_ns"] > 0 and "paused_ns" not in first
+    assert both["monotonic_ns"] - both["elapsed_ns"] - both["paused_ns"] == begin_ns
     assert of_snapshot(again)["calls", "exit_group"]["calls"] == 1
 
 

@@ -141,7 +141,7 @@ def test_a_ca_replaces_those_of_the_system(files, start_collector, ca, status):
 
 
 def test_an_outage_loses_nothing(live, tmp_path, start_collector):
-    """Of deltas each would be missed. There is no collector at first, then a busy one."""
+    """Each delta would be missed. There is no collector at first, then a busy one."""
     port = port_free()
     daemon = push_to(live, tmp_path / "daemon", "http://127.0.0.1:%d/in/front" % port, *EVERYTHING,
                      "--otlp-temporality", "delta")  # fmt: skip

@@ -4,6 +4,7 @@
 and Pyroscope ask for them.
 """
 
+import base64
 import contextlib
 import gzip
 import json
@@ -48,7 +49,7 @@ def fields(message):
 
 
 class Profile:
-    """What a profile says, read by the field numbers of profile.proto."""
+    """A profile, read by the field numbers of profile.proto."""
 
     def __init__(self, body):
         parts = list(fields(gzip.decompress(body)))
@@ -58,7 +59,7 @@ class Profile:
         self.samples = [self.values(value) for number, value in parts if number == 2]
         self.functions = {texts[dict(fields(value))[2]] for number, value in parts if number == 5}
         numbers = {number: value for number, value in parts if isinstance(value, int)}
-        self.start_ns, self.elapsed_ns = numbers[9], numbers[10]
+        self.start_ns, self.elapsed_ns, self.period = numbers[9], numbers[10], numbers[12]
 
     def values(self, sample):
         (packed,) = [value for number, value in fields(sample) if number == 2]
@@ -184,6 +185,17 @@ def test_over_tcp_for_those_who_say_who_they_are(live, daemon):
     assert over_tcp(daemon.port)[0] == 401
     status, body = over_tcp(daemon.port, Authorization="Bearer " + TOKEN)
     assert status == 200 and Profile(body).total(0) >= 12, target
+
+
+@pytest.mark.parametrize("who", ["Bearer " + TOKEN, "Basic " + base64.b64encode(USER.encode()).decode()])
+def test_as_pyroscope_and_parca_ask(live, daemon, who):
+    """With `delta`: for a second less than their interval. Whatever is labelled as compressed they would unpack."""
+    address = "http://127.0.0.1:%d%s?seconds=1" % (daemon.port, PATH)
+    request = urllib.request.Request(address, headers={"Authorization": who, "Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.status == 200 and "Content-Encoding" not in answer.headers
+        profile = Profile(answer.read())
+    assert profile.elapsed_ns >= 1_000_000_000 and profile.period == 1
 
 
 def test_go_scrapes_it(live, daemon, tmp_path):

@@ -58,6 +58,7 @@ def test_it_can_be_imported(name):
         text = json.dumps(panel)
         used |= set(re.findall(r"\$(\w+)", text)) | set(re.findall(r"\$\{(\w+)\}", text))
     for panel in dashboard["panels"]:
+        assert panel["options"].get("legend", {"showLegend": True})["showLegend"] is True
         ids.add(panel["id"])
         place = panel["gridPos"]
         covered = {(x, y) for x in range(place["x"], place["x"] + place["w"])

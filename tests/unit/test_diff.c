@@ -398,6 +398,25 @@ TEST(test_of_joins)
 	assert_same_counts(joined, whole);
 }
 
+/* What lies between parts that are not adjacent was not counted, whichever are joined first. */
+TEST(test_join_paused)
+{
+	__cleanup(snapshot_freep) struct snapshot *front = NULL, *joined = NULL, *at_once = NULL;
+	struct readings readings __cleanup(readings_done) = { 0 };
+	const struct snapshot *parts[3];
+
+	readings_make(&readings, 33);
+	for (int i = 0; i < 3; i++)
+		parts[i] = readings.parts[1 + 2 * i];
+	assert_int_equal(snapshot_join(parts, 3, readings.all[5], &at_once), 0);
+	assert_has(at_once, elapsed_ns, 30, paused_ns, 20, start_ns, 1000, end_ns, 1050);
+	assert_int_equal(snapshot_join(parts, 2, readings.all[3], &front), 0);
+	assert_has(front, elapsed_ns, 20, paused_ns, 10);
+	parts[1] = front;
+	assert_int_equal(snapshot_join(parts + 1, 2, readings.all[5], &joined), 0);
+	assert_has(joined, elapsed_ns, 30, paused_ns, 20);
+}
+
 /* Two readings: a call is in flight in both, another only in the first. */
 TEST(test_join_in_flight)
 {

@@ -2,6 +2,7 @@
 /* The client with our server, and with servers that mean it no good. */
 #include "ipc_fixture.h"
 
+#include <netinet/in.h>
 #include <sys/time.h>
 
 /* --- with our server -------------------------------------------------------------------------- */
@@ -371,4 +372,70 @@ FOLDER_TEST(test_silence)
 		child_kill(pid);
 		unlink(fixture->path);
 	}
+}
+
+/* --- another host ----------------------------------------------------------------------------- */
+
+/* Listens on loopback, for one connection that nobody accepts. */
+static int listen_deaf(struct sockaddr_in *address)
+{
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(*address);
+
+	*address = (struct sockaddr_in){ .sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_int_equal(bind(listener, (struct sockaddr *)address, size), 0);
+	assert_int_equal(listen(listener, 0), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)address, &size), 0);
+	return listener;
+}
+
+/* Asks a host that says nothing. */
+static void deaf_check(const struct sockaddr_in *address, const char *scheme, const char *sentence)
+{
+	__cleanup(remote_freep) struct remote *remote = NULL;
+	const struct ipc_patience patience = { .silence_ms = 20 };
+	struct ipc_reply reply;
+	struct ipc_url url;
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s://127.0.0.1:%u", scheme, ntohs(address->sin_port));
+	must(remote_new(&(struct remote_options){ .url = text }, &remote, &d));
+	ipc_url_init(&url, "/");
+	assert_int_equal(ipc_call_remote(remote, "GET", &url, &patience, &reply, &d), -ETIMEDOUT);
+	if (!strstr(d.text, sentence))
+		fail_msg("%s", d.text);
+}
+
+TEST(test_no_reply)
+{
+	struct sockaddr_in address;
+	int listener __cleanup(closep) = listen_deaf(&address);
+
+	(void)listener;
+	deaf_check(&address, "http", "has not answered for");
+}
+
+TEST(test_no_handshake)
+{
+	struct sockaddr_in address;
+	int listener __cleanup(closep) = listen_deaf(&address);
+
+	(void)listener;
+	if (access("/etc/ssl/certs/ca-certificates.crt", R_OK))
+		skip(); /* a client without any CA does not even connect */
+	deaf_check(&address, "https", "it does not answer");
+}
+
+/* The kernel drops what asks for a connection when the queue is full. */
+TEST(test_no_connection)
+{
+	struct sockaddr_in address;
+	int listener __cleanup(closep) = listen_deaf(&address);
+	int first __cleanup(closep) = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)listener;
+	assert_int_equal(connect(first, (struct sockaddr *)&address, sizeof(address)), 0);
+	deaf_check(&address, "http", "no daemon answers at 127.0.0.1:");
+	assert_non_null(strstr(d.text, "Connection timed out"));
 }

@@ -79,7 +79,7 @@ static void profile_done(struct profile *profile)
 static const struct {
 	const char *name, *fields;
 } kinds[128] = {
-	['P'] = { "profile", "TSMLFt--nn---s" },
+	['P'] = { "profile", "TSMLFt--nnTn-s" },
 	['T'] = { "type", "ss" },
 	['S'] = { "sample", "lvB" },
 	['B'] = { "label", "ssn" },

@@ -6,11 +6,31 @@
 #include "history_fixture.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "daemon/spool.h"
 
 #define MAX_BYTES 1000
 #define ENDPOINT  "http://localhost:4318"
+
+/* What fsync() got last, and what it is to fail with. */
+static struct {
+	struct stat status;
+	char path[400];
+	int err;
+} synced;
+
+/* Stands in for the one of libc. */
+int fsync(int fd)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	assert_true(readlink(link, synced.path, sizeof(synced.path) - 1) > 0);
+	assert_int_equal(fstat(fd, &synced.status), 0);
+	errno = synced.err;
+	return synced.err ? -1 : 0;
+}
 
 static struct spool spool_open_must(const struct place *place)
 {
@@ -93,6 +113,29 @@ PLACE_TEST(test_limit)
 	must(spool_put(&spool, false, "", POST_MAX_BYTES + 1, UINT64_MAX, &d));
 	assert_sizes(place, &spool, MAX_BYTES);
 	assert_int_equal(spool.dropped, 6);
+	spool_done(&spool);
+}
+
+/* A host that crashes leaves no file that has its name but not all of its bytes. */
+PLACE_TEST(test_crash)
+{
+	struct spool spool = spool_open_must(place);
+	char name[SPOOL_NAME_BYTES];
+	struct stat status;
+
+	synced.status.st_ino = 0;
+	put_must(&spool, false, 700);
+	spool_name(&spool.files[0], name);
+	assert_int_equal(fstatat(spool.folder, name, &status, 0), 0);
+	assert_int_equal(synced.status.st_ino, status.st_ino);
+	assert_int_equal(synced.status.st_size, 700);
+	assert_null(strstr(synced.path, name));
+	/* Nor is there one that the disk does not have. */
+	synced.err = EIO;
+	assert_int_equal(spool_put(&spool, false, "", 1, MAX_BYTES, &d), -EIO);
+	synced.err = 0;
+	assert_non_null(strstr(d.text, "Input/output error"));
+	assert_sizes(place, &spool, 700);
 	spool_done(&spool);
 }
 
