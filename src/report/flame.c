@@ -21,7 +21,6 @@
 #define GAP_MIN        3
 #define PADDING        4     /* of the text in a box */
 #define LABEL_MIN      3     /* columns, with fewer there is no text */
-#define PARTS          GRAPH /* of a pixel each */
 #define KEY_CHARS      22    /* longer names of modules are cut */
 #define KEY_CHAR_WIDTH 7.0
 
@@ -332,7 +331,7 @@ static void write_note(const struct flame *flame, FILE *out)
 	if (pixels > 1)
 		snprintf(width, sizeof(width), "%d pixels", pixels);
 	if (flame->too_deep)
-		snprintf(level, sizeof(level), " or below level %d", FLAME_LEVELS);
+		snprintf(level, sizeof(level), " or below level %u", flame->levels);
 	if (flame->base)
 		used = write_compared(flame, text);
 	used += (size_t)snprintf(
@@ -395,12 +394,18 @@ static int flame_write(const struct flame *flame, bool in_page, FILE *out)
 	return err ?: (ferror(out) ? -EIO : 0);
 }
 
+/* Boxes are at least a pixel wide. */
+static struct flame_bounds bounds_of(bool in_page)
+{
+	return (struct flame_bounds){ GRAPH, in_page ? FLAME_PAGE_BOXES : FLAME_BOXES };
+}
+
 static int flame_draw(const struct snapshot *snapshot, const struct stack_options *options,
 		      bool in_page, FILE *out)
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
-	if (flame_make(snapshot, NULL, options, PARTS, &flame))
+	if (flame_make(snapshot, NULL, options, bounds_of(in_page), &flame))
 		return -ENOMEM;
 	return flame_write(&flame, in_page, out);
 }
@@ -421,7 +426,7 @@ static int difference_draw(const struct compare_input *input, const struct stack
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
-	if (flame_make(input->b.snapshot, input->a.snapshot, options, PARTS, &flame))
+	if (flame_make(input->b.snapshot, input->a.snapshot, options, bounds_of(in_page), &flame))
 		return -ENOMEM;
 	flame.label = input->b.label;
 	flame.base_label = input->a.label;
