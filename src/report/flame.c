@@ -19,9 +19,9 @@
 #define CHAR_WIDTH     7.23 /* of the font in a box */
 #define GAP            .6   /* between boxes that are wide enough for one */
 #define GAP_MIN        3
-#define PADDING        4     /* of the text in a box */
-#define LABEL_MIN      3     /* columns, with fewer there is no text */
-#define KEY_CHARS      22    /* longer names of modules are cut */
+#define PADDING        4  /* of the text in a box */
+#define LABEL_MIN      3  /* columns, with fewer there is no text */
+#define KEY_CHARS      22 /* longer names of modules are cut */
 #define KEY_CHAR_WIDTH 7.0
 
 static const char style[] =

@@ -328,6 +328,21 @@ def test_fits_every_width(browser, name, width):
         assert (background == "rgb(22, 25, 29)") == dark
 
 
+@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize("name", ["page_timeline.html", "heatmap_day.svg", "series_calls.svg", "chart.svg"])
+def test_letters_can_be_read(browser, tmp_path, name, width):
+    """Pictures that do not adapt to a narrow window are scrolled rather than shrunk."""
+    path = SAMPLES / name
+    if name == "chart.svg":
+        path = tmp_path / name
+        report(SEEDS / "stacks", "--json", "--chart", str(path))
+    browser.size(width)
+    browser.open(path)
+    assert browser.run("""Math.min(...Array.from(document.querySelectorAll("svg:not(.plot) text"),
+        text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))""") >= 8
+    assert browser.console == []
+
+
 def test_prints(browser):
     browser.size(1280, dark=True)
     browser.open(SAMPLES / "page_stacks.html")

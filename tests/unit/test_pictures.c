@@ -273,8 +273,7 @@ TEST(test_sums)
 		};
 		uint64_t sum = sums[weight];
 
-		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, whole, &flame),
-				 0);
+		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, whole, &flame), 0);
 		boxes_check(&flame);
 		assert_int_equal(flame.boxes[0].weight, sum);
 		assert_int_equal(kind_sum(&flame, BOX_COMM), sum);
