@@ -83,6 +83,12 @@ void page_columns(const struct report_options *options, struct column_list *ret)
 /* The buckets of a histogram that are not empty, as the contract has them: low, high and count. */
 void page_put_histogram(struct json_writer *to, const char *key, const struct hist *hist);
 
+/* --- page_exemplars.c --------------------------------------------------------------------------- */
+
+/* Writes the tables of the slowest calls, if there are any, into a list of tables. Returns 0 or -ENOMEM. */
+int page_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
+		       const struct table_options *options);
+
 /* --- page_steps.c ------------------------------------------------------------------------------- */
 
 /* Writes the table of the steps, and of the gaps between them, into a list of tables. Returns 0 or -ENOMEM. */

@@ -384,7 +384,7 @@ data.tables.forEach(table);
 histograms(data.histograms);
 if (!main.querySelector("section"))
 	make(main, "p", {}, "No call was counted.");
-["heat", "steps", "calls", "waiting", "durations", "errors", "stacks"].concat(
+["heat", "steps", "calls", "waiting", "durations", "slowest", "slowest-waiting", "errors", "stacks"].concat(
 	Array.from(main.children, function (child) { return child.id; })
 ).forEach(function (id, i, ids) {
 	if (id && ids.indexOf(id) === i && document.getElementById(id))

@@ -454,7 +454,8 @@ int page_put_snapshot(struct json_writer *to, const struct snapshot *snapshot,
 
 		err = put_part(to, &spec, options, &halves[half]);
 	}
-	err = err ?: put_errors(to, snapshot, options) ?: put_others(to, snapshot, options);
+	err = err ?: page_put_exemplars(to, snapshot, &options->table)
+		     ?: put_errors(to, snapshot, options) ?: put_others(to, snapshot, options);
 	json_put_end(to);
 	json_put_list(to, "histograms");
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)

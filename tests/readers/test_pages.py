@@ -389,7 +389,7 @@ def axe():
     return path.read_text()
 
 
-@pytest.mark.parametrize("name", ["stacks", "hostile_stacks", "timeline", "compare_stacks", "losses", "empty"])
+@pytest.mark.parametrize("name", ["stacks", "hostile_stacks", "timeline", "compare_stacks", "slowest", "losses", "empty"])
 def test_accessible_by_axe(browser, axe, name):
     for width, dark in ((360, True), (1280, False)):
         browser.size(width, dark=dark)
