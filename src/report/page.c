@@ -291,40 +291,51 @@ static void write_static_table(const struct table_part *part, const struct repor
 	page_section_end(out);
 }
 
-/* Draws a flame graph for each weight that is not 0; the one that was asked for comes first. */
-static int write_flames(const struct snapshot *snapshot, const struct stack_options *options,
-			FILE *out)
+int page_flames(const struct page_flames *flames, const struct stack_options *options, FILE *out)
 {
 	static const char *const names[NR_STACK_WEIGHT] = { [STACK_WEIGHT_CALLS] = "calls",
 							    [STACK_WEIGHT_TIME] = "wall time",
 							    [STACK_WEIGHT_CPU] = "CPU time",
 							    [STACK_WEIGHT_ERRORS] = "errors" };
-	bool has[NR_STACK_WEIGHT] = { [STACK_WEIGHT_CALLS] = true };
 	struct stack_options how = *options;
 	const int first = (int)options->weight;
 	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-
-		has[STACK_WEIGHT_TIME] |= row->wall_ns != 0;
-		has[STACK_WEIGHT_CPU] |= row_cpu_ns(row) != 0;
-		has[STACK_WEIGHT_ERRORS] |= row->errors != 0;
-	}
 	page_section_begin("stacks", "Call stacks", out);
 	for (int i = 0; i < NR_STACK_WEIGHT && !err; i++) {
 		/* The first one, then the others in their order. */
 		const int weight = i == 0 ? first : i - (i <= first);
 
-		if (!has[weight])
+		if (!flames->has[weight])
 			continue;
 		fprintf(out, "<figure class=\"graph\" data-weight=\"%s\">\n", names[weight]);
 		how.weight = (enum stack_weight)weight;
-		err = flame_write_part(snapshot, &how, out);
+		err = flames->draw(flames->closure, &how, out);
 		fputs("</figure>\n", out);
 	}
 	page_section_end(out);
 	return err;
+}
+
+static int draw_flame(const void *snapshot, const struct stack_options *options, FILE *out)
+{
+	return flame_write_part(snapshot, options, out);
+}
+
+/* Draws a flame graph for each weight that is not 0. */
+static int write_flames(const struct snapshot *snapshot, const struct stack_options *options,
+			FILE *out)
+{
+	struct page_flames flames = { draw_flame, snapshot, { [STACK_WEIGHT_CALLS] = true } };
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		flames.has[STACK_WEIGHT_TIME] |= row->wall_ns != 0;
+		flames.has[STACK_WEIGHT_CPU] |= row_cpu_ns(row) != 0;
+		flames.has[STACK_WEIGHT_ERRORS] |= row->errors != 0;
+	}
+	return page_flames(&flames, options, out);
 }
 
 /* --- pages -------------------------------------------------------------------------------------- */

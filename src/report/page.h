@@ -42,6 +42,16 @@ void page_notes(char *text, FILE *out);
 void page_section_begin(const char *id, const char *title, FILE *out);
 void page_section_end(FILE *out);
 
+/* Flame graphs: how one is drawn, and of which weights there are any. */
+struct page_flames {
+	int (*draw)(const void *closure, const struct stack_options *options, FILE *out);
+	const void *closure;
+	bool has[NR_STACK_WEIGHT];
+};
+
+/* Writes the section of flame graphs, that of the options first. Returns 0, -ENOMEM or -EIO. */
+int page_flames(const struct page_flames *flames, const struct stack_options *options, FILE *out);
+
 /* --- page_data.c: JSON -------------------------------------------------------------------------- */
 
 struct page_data {

@@ -8,14 +8,9 @@ stores what is there now: look at it before you commit it.
 
 import base64
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from browser import Browser  # noqa: E402
 
 SAMPLES = Path(os.environ["SAMPLES_DIR"])
 LOOKS = Path(__file__).resolve().parent / "looks"
@@ -74,13 +69,6 @@ async function compare(url, stored) {
     return Math.max(unlike(now, before), unlike(before, now));
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 def embedded(data):

@@ -19,20 +19,12 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from browser import Browser  # noqa: E402
 from test_readers import SIGHTS, contrast, oklab  # noqa: E402
 
 BPFTRUSS = os.path.join(os.environ.get("O", str(TOP / "build")), "bpftruss")
 SAMPLES = Path(os.environ["SAMPLES_DIR"])
 SEEDS = TOP / "tests/fuzz/seeds/json"
 PAGES = sorted(SAMPLES.glob("page_*.html"))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture
