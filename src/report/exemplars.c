@@ -12,10 +12,8 @@
 
 #define INDENT "                "
 
-void exemplar_put_time(struct line *line, const struct snapshot *snapshot,
-		       const struct exemplar *exemplar)
+void line_put_time_of_day(struct line *line, int64_t real_ns)
 {
-	const int64_t real_ns = exemplar_real_ns(snapshot->exemplars, exemplar);
 	const time_t seconds = (time_t)(real_ns / (int64_t)NS_PER_SEC);
 	char text[32];
 	struct tm tm;
@@ -64,7 +62,7 @@ static void put_call(struct line *line, const struct snapshot *snapshot, const c
 	line_put_word(line, title);
 	line_put_word(line, age);
 	line_put_word(line, " at ");
-	exemplar_put_time(line, snapshot, exemplar);
+	line_put_time_of_day(line, exemplar_real_ns(snapshot->exemplars, exemplar));
 	line_put_word(line, " in thread ");
 	line_put_natural(line, record->tid);
 	line_put_word(line, ": ");

@@ -6,9 +6,8 @@
 #include "calls/line.h"
 #include "model/snapshot.h"
 
-/* Appends the time of day at which the call ended: 15:04:05.123456. */
-void exemplar_put_time(struct line *line, const struct snapshot *snapshot,
-		       const struct exemplar *exemplar);
+/* Appends a time of day: 15:04:05.123456. */
+void line_put_time_of_day(struct line *line, int64_t real_ns);
 
 /* Appends the call with its arguments and result. */
 void exemplar_put_call(struct line *line, const struct snapshot *snapshot,

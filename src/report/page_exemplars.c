@@ -9,7 +9,9 @@
 
 struct slow_call {
 	const struct row *row;
-	const struct exemplar *exemplar;
+	const struct exemplar *exemplar; /* NULL: of a saved report */
+	const struct told_call *told;
+	uint64_t wall_ns;
 };
 
 struct slow_list {
@@ -26,30 +28,47 @@ static int compare_slow(const void *x, const void *y)
 {
 	const struct slow_call *a = x, *b = y;
 
-	return compare_u64(b->exemplar->record->wall_ns, a->exemplar->record->wall_ns);
+	return compare_u64(b->wall_ns, a->wall_ns);
+}
+
+static int slow_list_add(struct slow_list *list, const struct slow_call *call)
+{
+	if (!array_grow(&list->calls, list->count, sizeof(*list->calls)))
+		return -ENOMEM;
+	list->calls[list->count++] = *call;
+	return 0;
+}
+
+static int slow_list_add_row(struct slow_list *list, const struct snapshot *snapshot,
+			     const struct row *row)
+{
+	const struct exemplar *found[EXEMPLARS_MAX];
+	size_t count =
+		snapshot->exemplars ? exemplars_choose(snapshot->exemplars, &row, 1, found) : 0;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = slow_list_add(list, &(struct slow_call){ row, found[i], NULL,
+							       found[i]->record->wall_ns });
+	for (size_t i = 0; i < row->nr_told && !err; i++)
+		err = slow_list_add(list, &(struct slow_call){ row, NULL, &row->told[i],
+							       row->told[i].wall_ns });
+	return err;
 }
 
 /* Lists the slowest calls of all rows that pass a test, the slowest first. */
 static int slow_list_fill(struct slow_list *list, const struct snapshot *snapshot,
 			  const struct row_test *test)
 {
-	const struct exemplar *found[EXEMPLARS_MAX];
+	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-		size_t count = test->has(row, test->closure)
-				       ? exemplars_choose(snapshot->exemplars, &row, 1, found)
-				       : 0;
-
-		for (size_t j = 0; j < count; j++) {
-			if (!array_grow(&list->calls, list->count, sizeof(*list->calls)))
-				return -ENOMEM;
-			list->calls[list->count++] = (struct slow_call){ row, found[j] };
-		}
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++) {
+		if (test->has(snapshot->rows[i], test->closure))
+			err = slow_list_add_row(list, snapshot, snapshot->rows[i]);
 	}
 	if (list->count)
 		qsort(list->calls, list->count, sizeof(*list->calls), compare_slow);
-	return 0;
+	return err;
 }
 
 static void put_line(struct json_writer *to, struct line *line)
@@ -61,19 +80,28 @@ static void put_line(struct json_writer *to, struct line *line)
 static void put_row(struct json_writer *to, const struct snapshot *snapshot,
 		    const struct slow_call *call, struct line *line)
 {
-	const struct call_record *record = call->exemplar->record;
+	const struct exemplar *exemplar = call->exemplar;
+	const struct told_call *told = call->told;
 	char name[ROW_LABEL_MAX];
 
 	row_label(call->row, name, sizeof(name));
 	json_put_list(to, NULL);
 	json_put_text(to, NULL, name);
-	json_put_number(to, NULL, record->wall_ns);
-	exemplar_put_time(line, snapshot, call->exemplar);
+	json_put_number(to, NULL, call->wall_ns);
+	line_put_time_of_day(line, exemplar ? exemplar_real_ns(snapshot->exemplars, exemplar)
+					    : told->end_ns);
 	put_line(to, line);
-	json_put_bytes(to, NULL, record->comm, sizeof(record->comm));
-	json_put_number(to, NULL, record->tid);
-	exemplar_put_call(line, snapshot, call->exemplar);
-	put_line(to, line);
+	if (exemplar) {
+		json_put_bytes(to, NULL, exemplar->record->comm, sizeof(exemplar->record->comm));
+		json_put_number(to, NULL, exemplar->record->tid);
+		exemplar_put_call(line, snapshot, exemplar);
+		line->used -= !line->failed; /* its line end */
+		put_line(to, line);
+	} else {
+		json_put_text(to, NULL, told->comm);
+		json_put_number(to, NULL, told->tid);
+		json_put_text(to, NULL, told->line);
+	}
 	json_put_end(to);
 }
 
@@ -93,7 +121,8 @@ static int put_table(struct json_writer *to, const struct snapshot *snapshot,
 	if (shown < list->count)
 		fprintf(out, "The first %zu of the %zu of which most is known.\n", shown,
 			list->count);
-	print_missing_exemplars(snapshot->exemplars, out);
+	if (snapshot->exemplars)
+		print_missing_exemplars(snapshot->exemplars, out);
 	if (fclose(out))
 		return -ENOMEM;
 	page_put_table(to, ids[half], titles[half], size ? note : NULL);
@@ -120,8 +149,7 @@ int page_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 {
 	int err = 0;
 
-	for (enum table_half half = 0; snapshot->exemplars && half < NR_TABLE_HALF && !err;
-	     half++) {
+	for (enum table_half half = 0; half < NR_TABLE_HALF && !err; half++) {
 		struct slow_list list __cleanup(slow_list_done) = { .calls = NULL };
 		const struct row_test test = half_test(half, options);
 

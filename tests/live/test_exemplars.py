@@ -155,6 +155,12 @@ def test_a_page_has_them(tmp_path):
     assert r'"/no/such\n\33[31m\"name\377"' in name
     seconds = {call["time"][17:26] for call in told}
     assert all(call["time"][6:] in seconds for call in shown)
+    saved = tmp_path / "saved.json"
+    saved.write_text(report)
+    again = tmp_path / "again.html"
+    subprocess.run([BPFTRUSS, "report", str(saved), "--html", str(again), "-o", "/dev/null"], check=True)
+    again = page_tables(again)
+    assert [again[name] for name in ("slowest", "slowest-waiting")] == [tables["slowest"], tables["slowest-waiting"]]
     count("--html", str(path), command=("test", "!", "-e", "/no/</script><script>alert(1)"))
     assert "<script>alert" not in path.read_text()
     assert any("</script>" in call["call"] for call in page_tables(path)["slowest"])

@@ -359,6 +359,9 @@ REPORT_TEST(test_json_has_them_in_rows)
 	assert_null(json_at(json, "rows/0/exemplars/0/number"));
 	json_decref(json);
 	assert_int_equal(report_json_read(text, strlen(text), &again, &stacks, &d), 0);
+	assert_int_equal(again->rows[0]->nr_told, 2);
+	assert_int_equal(again->rows[0]->told[1].wall_ns, 90);
+	assert_non_null(strstr(again->rows[0]->told[0].line, "read(3</srv/x>, "));
 	snapshot_free(again);
 }
 
@@ -428,6 +431,7 @@ KEPT_TEST(test_page_has_the_slowest, 1, EXEMPLARS_BYTES)
 	assert_int_equal(json_number(table, "rows/99/1"), 31000);
 	assert_non_null(strstr(json_text(table, "rows/0/5"),
 			       "read(3</srv/\\74/script\\76\\74script\\76alert(1)"));
+	assert_null(strchr(json_text(table, "rows/0/5"), '\n'));
 	json_decref(json);
 }
 
