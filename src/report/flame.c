@@ -47,7 +47,7 @@ static const struct {
 	const char *by;
 	bool is_time, is_count;
 	const char *unit; /* behind a time, or the noun of a count */
-	/* How a difference compares amounts per second, and shares. */
+	/* The note of a difference, by amounts per second and by shares. */
 	const char *rate, *share;
 } weights[NR_STACK_WEIGHT] = {
 	[STACK_WEIGHT_CALLS] = { .by = "by number",
@@ -105,7 +105,7 @@ static double side_whole(const struct flame *flame, bool is_base)
 	return whole ? (double)whole : 1;
 }
 
-/* How many times as much as in the base. */
+/* The weight as a multiple of that in the base. */
 static double box_ratio(const struct flame *flame, const struct flame_box *box)
 {
 	return (double)box->weight / side_whole(flame, false) /
@@ -320,7 +320,7 @@ static size_t write_compared(const struct flame *flame, char note[NOTE_MAX])
 	return used;
 }
 
-/* How to read it, and what it does not show. */
+/* Explains the picture, and counts the frames that it leaves out. */
 static void write_note(const struct flame *flame, FILE *out)
 {
 	uint64_t widest = flame->least ? flame->least - 1 : 0;

@@ -65,7 +65,7 @@ function columnsOf(letter) {
 	return code >= 0x1100 && !(code >= 0x2000 && code < 0x2e80) ? 2 : 1;
 }
 
-// How much of a name fits, with an ellipsis behind it unless that is all.
+// The part of a name that fits, with room for an ellipsis unless it is all.
 function fit(name, columns) {
 	let used = 0, kept = "";
 	for (const letter of name) {

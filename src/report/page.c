@@ -254,6 +254,24 @@ static void write_cell(const struct column *column, const struct column_scope *s
 	fputs("</td>", out);
 }
 
+static void write_rows(const struct table_part *part, const struct column_list *columns,
+		       size_t count, FILE *out)
+{
+	fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
+	for (size_t i = 0; i < columns->count; i++)
+		fprintf(out, "<th scope=\"col\"%s>%s</th>",
+			columns->columns[i]->kind == COLUMN_TEXT ? "" : " class=\"number\"",
+			columns->columns[i]->name);
+	fputs("</tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; i < count; i++) {
+		fputs("<tr>", out);
+		for (size_t j = 0; j < columns->count; j++)
+			write_cell(columns->columns[j], &part->scope, &part->list.groups[i], out);
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
 /* Writes the first rows; the script replaces them by all. */
 static void write_static_table(const struct table_part *part, const struct report_options *options,
 			       FILE *out)
@@ -266,24 +284,10 @@ static void write_static_table(const struct table_part *part, const struct repor
 	for (size_t i = 0; i < more.count; i++)
 		column_list_add(&columns, more.columns[i]);
 	page_section_begin("static", "Calls", out);
-	if (!count)
-		fputs("<p>No call was counted.</p>\n", out);
+	if (count)
+		write_rows(part, &columns, count, out);
 	else
-		fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
-	for (size_t i = 0; i < columns.count && count; i++)
-		fprintf(out, "<th scope=\"col\"%s>%s</th>",
-			columns.columns[i]->kind == COLUMN_TEXT ? "" : " class=\"number\"",
-			columns.columns[i]->name);
-	if (count)
-		fputs("</tr></thead>\n<tbody>\n", out);
-	for (size_t i = 0; i < count; i++) {
-		fputs("<tr>", out);
-		for (size_t j = 0; j < columns.count; j++)
-			write_cell(columns.columns[j], &part->scope, &part->list.groups[i], out);
-		fputs("</tr>\n", out);
-	}
-	if (count)
-		fputs("</tbody></table></div>\n", out);
+		fputs("<p>No call was counted.</p>\n", out);
 	if (count < part->list.nr_groups)
 		fprintf(out,
 			"<p>The first %zu of %zu rows; the script of this page shows all.</p>\n",

@@ -59,7 +59,7 @@ struct flame_box {
 #define FLAME_PAGE_BOXES 1500  /* a page has up to four graphs */
 #define FLAME_LEVELS     2000
 
-/* What of a graph is drawn: the rest is in the boxes above. */
+/* Limits of a graph; what is beyond them is counted, and still part of the boxes above. */
 struct flame_bounds {
 	uint64_t parts; /* boxes of at least one part in so many of the root */
 	size_t boxes;   /* fewer than so many: else only wider boxes, and fewer levels */

@@ -316,7 +316,7 @@ STACKS_TEST(test_top, scenario_stacks())
 	assert_int_equal(field_sum(&data, "processes", "calls"), all.calls);
 }
 
-/* How exact it is, what it is of, and the first rows are there for those who run no script. */
+/* Without a script one still reads how exact it is, of which host and command, and the first rows. */
 TEST(test_without_script)
 {
 	__cleanup(snapshot_freep) struct snapshot *exact = scenario_ordinary(ABI_OF_TESTS);
