@@ -88,20 +88,21 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_list(to, NULL);
 	json_put_text(to, NULL, name);
 	json_put_number(to, NULL, call->wall_ns);
-	line_put_time_of_day(line, exemplar ? exemplar_real_ns(snapshot->exemplars, exemplar)
-					    : told->end_ns);
-	put_line(to, line);
 	if (exemplar) {
-		json_put_bytes(to, NULL, exemplar->record->comm, sizeof(exemplar->record->comm));
-		json_put_number(to, NULL, exemplar->record->tid);
 		exemplar_put_call(line, snapshot, exemplar);
 		line->used -= !line->failed; /* its line end */
 		put_line(to, line);
 	} else {
-		json_put_text(to, NULL, told->comm);
-		json_put_number(to, NULL, told->tid);
 		json_put_text(to, NULL, told->line);
 	}
+	line_put_time_of_day(line, exemplar ? exemplar_real_ns(snapshot->exemplars, exemplar)
+					    : told->end_ns);
+	put_line(to, line);
+	if (exemplar)
+		json_put_bytes(to, NULL, exemplar->record->comm, sizeof(exemplar->record->comm));
+	else
+		json_put_text(to, NULL, told->comm);
+	json_put_number(to, NULL, exemplar ? exemplar->record->tid : told->tid);
 	json_put_end(to);
 }
 
@@ -131,10 +132,10 @@ static int put_table(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_list(to, "fields");
 	page_put_field(to, "syscall", "text");
 	page_put_field(to, "wall_ns", "latency");
+	page_put_field(to, "call", "text");
 	page_put_field(to, "time", "text");
 	page_put_field(to, "comm", "text");
 	page_put_field(to, "tid", "id");
-	page_put_field(to, "call", "text");
 	json_put_end(to);
 	json_put_list(to, "rows");
 	for (size_t i = 0; i < shown; i++)

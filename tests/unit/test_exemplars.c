@@ -427,11 +427,11 @@ KEPT_TEST(test_page_has_the_slowest, 1, EXEMPLARS_BYTES)
 	assert_int_equal(json_array_size(json_at(table, "rows")), 100);
 	assert_string_equal(json_text(table, "rows/0/0"), "read");
 	assert_int_equal(json_number(table, "rows/0/1"), 130000);
-	assert_int_equal(json_number(table, "rows/0/4"), 130);
+	assert_int_equal(json_number(table, "rows/0/5"), 130);
 	assert_int_equal(json_number(table, "rows/99/1"), 31000);
-	assert_non_null(strstr(json_text(table, "rows/0/5"),
+	assert_non_null(strstr(json_text(table, "rows/0/2"),
 			       "read(3</srv/\\74/script\\76\\74script\\76alert(1)"));
-	assert_null(strchr(json_text(table, "rows/0/5"), '\n'));
+	assert_null(strchr(json_text(table, "rows/0/2"), '\n'));
 	json_decref(json);
 }
 
