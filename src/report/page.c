@@ -7,7 +7,7 @@
 #include "report/page.h"
 
 #include "base/clock.h"
-#include "report/picture.h"
+#include "report/over_time.h"
 
 /* Rows of the table that needs no script. */
 #define STATIC_ROWS 20
@@ -433,34 +433,13 @@ int report_page(const struct snapshot *snapshot, const struct report_options *op
 	return write_page(snapshot, NULL, options, out);
 }
 
-/* Writes the span of a timeline into a snapshot. */
-static void take_span(struct snapshot *snapshot, const struct timeline *timeline)
-{
-	const struct timeline_step *steps = timeline->steps;
-	const struct timeline_gap *gaps = timeline->gaps;
-	int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-
-	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		start_ns = steps[i].start_ns < start_ns ? steps[i].start_ns : start_ns;
-		end_ns = steps[i].end_ns > end_ns ? steps[i].end_ns : end_ns;
-	}
-	for (size_t i = 0; i < timeline->nr_gaps; i++) {
-		start_ns = gaps[i].start_ns < start_ns ? gaps[i].start_ns : start_ns;
-		end_ns = gaps[i].end_ns > end_ns ? gaps[i].end_ns : end_ns;
-	}
-	if (start_ns <= end_ns) {
-		snapshot->start_ns = start_ns;
-		snapshot->end_ns = end_ns;
-	}
-}
-
 int report_timeline_page(const struct timeline *timeline,
 			 const struct time_picture_options *picture, const struct snapshot *sum,
 			 const struct report_options *options, FILE *out)
 {
 	const struct over_time over_time = { timeline, picture, .is_empty = !sum };
-	struct snapshot nothing = { .host = NULL };
+	const struct time_plot plot = time_plot_of(timeline, NULL);
+	const struct snapshot nothing = { .start_ns = plot.from_ns, .end_ns = plot.to_ns };
 
-	take_span(&nothing, timeline);
 	return write_page(sum ?: &nothing, &over_time, options, out);
 }

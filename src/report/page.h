@@ -71,6 +71,7 @@ void page_put_table(struct json_writer *to, const char *id, const char *title, c
 
 /* Writes a field of a table: its name, and of which kind its values are, one of the words of page.js. */
 void page_put_field(struct json_writer *to, const char *name, const char *kind);
+void page_put_column(struct json_writer *to, const struct column *column);
 
 /*
  * Writes all tables of a snapshot and, unless that is NULL, of its timeline, then its histograms, as members of
