@@ -469,7 +469,7 @@ veristat: $(O)/collect/verifier ## what the running kernel's verifier examines; 
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
-SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_flame test_over_time test_page test_metrics)
+SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_flame test_over_time test_page test_exemplars test_metrics)
 
 check-readers: all $(SAMPLERS) ## how pprof, browsers and `make install` handle our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)

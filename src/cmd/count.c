@@ -83,7 +83,7 @@ static int exemplars_begin(struct run *run, const struct options *o, struct diag
 		.read_socket = socket_describe,
 	};
 	const struct exemplars_options options = {
-		.most = o->report.exemplars,
+		.most = o->exemplars,
 		.max_bytes = EXEMPLARS_BYTES,
 		.mono_to_real_ns = clock_real_ns() - (int64_t)clock_mono_ns(),
 		.source = &source,

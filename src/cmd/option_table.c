@@ -301,7 +301,7 @@ const struct option_def option_defs[] = {
 	  "of tables, in columns (default: of the terminal, or COLUMNS)", .high = MAX_WIDTH },
 
 	{ "exemplars", 0, OPTION_NUMBER, VERB_COUNT, TO(report.exemplars),
-	  "with each row of the wide table its slowest calls\n(JSON has one; 0: none)",
+	  "with each row of the wide table its slowest calls\n(JSON and pages have one; 0: none)",
 	  .high = EXEMPLARS_MAX, .value = true, ALSO(report.exemplars_given) },
 
 	/* Call stacks. */

@@ -108,15 +108,22 @@ static void exemplars_complete(struct options *o)
 	o->collector.view = &o->calls.view;
 }
 
-/* JSON always has the slowest call of each row, if rows can have it. */
+static bool has_page(const struct options *o)
+{
+	return o->output.side_files[SIDE_FILE_HTML] || o->report.format == FORMAT_HTML;
+}
+
+/* JSON and pages have the slowest call of each row without being asked, if rows can have it. */
 static void exemplars_default(struct options *o)
 {
-	if (o->verb->bit != VERB_COUNT || o->report.format != FORMAT_JSON || o->in_flight ||
-	    o->report.exemplars_given || o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS))
+	o->exemplars = o->report.exemplars;
+	if (o->verb->bit != VERB_COUNT || o->in_flight || o->report.exemplars_given ||
+	    o->report.table.keys & (GROUPS_OF_THREADS | GROUP_SPLITS))
 		return;
-	o->report.exemplars = 1;
+	o->report.exemplars = o->report.format == FORMAT_JSON;
 	if (report_exemplars_contradiction(&o->report))
 		o->report.exemplars = 0;
+	o->exemplars = o->report.exemplars || has_page(o);
 }
 
 static void collector_complete(struct options *o)
@@ -148,7 +155,7 @@ static void collector_complete(struct options *o)
 	if (o->verb->bit == VERB_RECORDER)
 		conditions_complete(&o->calls);
 	exemplars_default(o);
-	if (o->report.exemplars)
+	if (o->exemplars)
 		exemplars_complete(o);
 	c->lists_calls = o->in_flight;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
@@ -285,10 +292,8 @@ static const char *option_given(const struct options *o, const char *name)
 static int flame_check(const struct options *o, struct diag *d)
 {
 	const bool is_compare = o->verb->bit == VERB_COMPARE;
-	const bool has_page =
-		o->output.side_files[SIDE_FILE_HTML] || o->report.format == FORMAT_HTML;
 	const bool has_flame = o->output.side_files[SIDE_FILE_FLAME] ||
-			       o->report.format == FORMAT_FLAME || has_page;
+			       o->report.format == FORMAT_FLAME || has_page(o);
 	const bool is_drawn = o->output.side_files[SIDE_FILE_FLAME];
 	const struct {
 		bool is_broken;

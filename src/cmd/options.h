@@ -167,6 +167,7 @@ struct options {
 	bool is_advised;      /* the refusal says what may be meant */
 	size_t in_flight_top; /* 0: the default */
 	bool follow, once;
+	uint64_t exemplars;   /* so many of the slowest calls are taken of each row */
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
 	uint64_t count_limit; /* intervals; 0: no limit */

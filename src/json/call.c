@@ -3,6 +3,7 @@
 #include "json/call.h"
 
 #include "base/text.h"
+#include "calls/truss.h"
 #include "json/json.h"
 #include "model/label.h"
 #include "syscalls/names.h"
@@ -231,6 +232,19 @@ static void put_stack(struct json_writer *to, const struct stack *stack)
 	json_put_end(to);
 }
 
+/* Who reads the report again shows the call without decoding it. */
+static void put_line(struct json_writer *to, struct call_decoder *decoder,
+		     const struct call_record *record)
+{
+	static const struct truss_options options = { .start_ns = 0 };
+	struct line line __cleanup(line_done) = { 0 };
+
+	truss_put_call(decoder, record, &options, 0, &line);
+	/* Without its line end. */
+	if (!line.failed)
+		json_put_data(to, "line", line.bytes, line.used - 1);
+}
+
 static void put_call(struct json_writer *to, struct call_decoder *decoder,
 		     const struct call_record *record, int64_t real_ns, const struct stack *stack)
 {
@@ -252,6 +266,8 @@ static void put_call(struct json_writer *to, struct call_decoder *decoder,
 	put_result(to, decoder, record);
 	put_times(to, record);
 	put_stack(to, stack);
+	if (record->flags & CALL_SLOWEST)
+		put_line(to, decoder, record);
 }
 
 void json_put_call(struct json_writer *to, struct call_decoder *decoder,

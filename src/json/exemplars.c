@@ -62,6 +62,34 @@ void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_end(to);
 }
 
+void json_get_exemplars(const struct json_place *at, struct row *row)
+{
+	const json_t *list = json_object_get(at->object, "exemplars");
+	struct json_place call;
+
+	for (size_t i = 0; i < EXEMPLARS_MAX && json_get_element(at, list, i, &call); i++) {
+		struct told_call told = { .wall_ns = json_get_number(&call, "wall_ns", 0, 0),
+					  .end_ns = json_get_time(&call, "time"),
+					  .tid = (uint32_t)json_get_number(&call, "tid",
+									   JSON_32_BITS, 0) };
+		const char *comm = json_get_word(&call, "comm", 0);
+		const char *line = json_get_word(&call, "line", JSON_OR_ABSENT);
+
+		if (!comm || !line)
+			continue;
+		told.comm = strdup(comm);
+		told.line = strdup(line);
+		if (!array_grow(&row->told, row->nr_told, sizeof(*row->told)) || !told.comm ||
+		    !told.line) {
+			free(told.comm);
+			free(told.line);
+			json_check(at, -ENOMEM);
+			return;
+		}
+		row->told[row->nr_told++] = told;
+	}
+}
+
 void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot)
 {
 	struct exemplar_counts counts;

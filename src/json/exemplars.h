@@ -23,6 +23,9 @@ size_t exemplars_choose(const struct exemplars *exemplars, const struct row *con
 void json_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
 			const struct row *const *rows, size_t nr_rows);
 
+/* Reads that list again; calls without a line, from an older version, are left out. */
+void json_get_exemplars(const struct json_place *at, struct row *row);
+
 /* Writes how many calls are missing from these lists; nothing if no lists are wanted. */
 void json_put_exemplar_counts(struct json_writer *to, const struct snapshot *snapshot);
 

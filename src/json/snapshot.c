@@ -565,6 +565,7 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 	row->max_ns = times.max_ns;
 	row->min_ns = json_get_number(at, "min_ns", JSON_OR_NULL, UINT64_MAX);
 	json_get_slowest(at, reader->snapshot, row);
+	json_get_exemplars(at, row);
 	if (row_timed(row) && row->min_ns > row->max_ns)
 		json_refuse(at, "min_ns is more than max_ns");
 }

@@ -33,6 +33,13 @@ void row_init(struct row *row)
 
 void row_done(struct row *row)
 {
+	for (size_t i = 0; i < row->nr_told; i++) {
+		free(row->told[i].comm);
+		free(row->told[i].line);
+	}
+	free(row->told);
+	row->told = NULL;
+	row->nr_told = 0;
 	hist_done(&row->hist);
 	free(row->errnos);
 	free(row->stacks);

@@ -32,6 +32,14 @@ struct stack_count {
 	uint64_t max_ns; /* in a difference that of the whole */
 };
 
+/* One of the slowest calls, in the words of a saved report. */
+struct told_call {
+	uint64_t wall_ns;
+	int64_t end_ns; /* CLOCK_REALTIME */
+	uint32_t tid;
+	char *comm, *line; /* owned; the line has arguments and result */
+};
+
 /* Indexed by enum call_split: arg0, …, file. Part of the JSON contract; NULL for SPLIT_NONE. */
 extern const char *const row_split_names[NR_CALL_SPLIT];
 
@@ -86,6 +94,9 @@ struct row {
 	size_t nr_errnos;
 	struct stack_count *stacks; /* owned, by id; the row's other calls found no room */
 	size_t nr_stacks;
+	struct told_call
+		*told; /* owned; as read from a saved report, slowest first; sums have none */
+	size_t nr_told;
 };
 
 /*

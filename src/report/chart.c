@@ -177,6 +177,7 @@ static const char style[] =
 	".note,.waiting,.axis{fill:#aab2bb}.band{fill:#1f2429}.bar{fill:#3d6f9e}"
 	".errors{fill:#f28e3c}.grid{stroke:#353c43}.base{stroke:#aab2bb}.min{stroke:#e8eaed}"
 	".avg{fill:#56b4e9}.total{fill:#e8eaed}}"
+	"@media screen and (max-width:840px){svg{max-width:none}}"
 	"@media print{svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
 enum mark {

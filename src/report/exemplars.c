@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the slowest calls of each row below the wide table, as truss writes calls. */
-#include "json/exemplars.h"
+#include "report/exemplars.h"
 
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "calls/truss.h"
+#include "json/exemplars.h"
 #include "report/report.h"
 
 #define INDENT "                "
 
-/* 15:04:05.123456 */
-static void put_time(struct line *line, int64_t real_ns)
+void line_put_time_of_day(struct line *line, int64_t real_ns)
 {
 	const time_t seconds = (time_t)(real_ns / (int64_t)NS_PER_SEC);
 	char text[32];
@@ -43,10 +43,18 @@ static void put_stack(struct line *line, const struct snapshot *snapshot, uint64
 	}
 }
 
+void exemplar_put_call(struct line *line, const struct snapshot *snapshot,
+		       const struct exemplar *exemplar)
+{
+	static const struct truss_options options = { .start_ns = 0 };
+
+	truss_put_call(exemplars_decoder(snapshot->exemplars, exemplar), exemplar->record, &options,
+		       0, line);
+}
+
 static void put_call(struct line *line, const struct snapshot *snapshot, const char *title,
 		     const struct exemplar *exemplar)
 {
-	static const struct truss_options options = { .start_ns = 0 };
 	const struct call_record *record = exemplar->record;
 	char age[AGE_MAX];
 
@@ -54,11 +62,11 @@ static void put_call(struct line *line, const struct snapshot *snapshot, const c
 	line_put_word(line, title);
 	line_put_word(line, age);
 	line_put_word(line, " at ");
-	put_time(line, exemplar_real_ns(snapshot->exemplars, exemplar));
+	line_put_time_of_day(line, exemplar_real_ns(snapshot->exemplars, exemplar));
 	line_put_word(line, " in thread ");
 	line_put_natural(line, record->tid);
 	line_put_word(line, ": ");
-	truss_put_call(exemplars_decoder(snapshot->exemplars, exemplar), record, &options, 0, line);
+	exemplar_put_call(line, snapshot, exemplar);
 	put_stack(line, snapshot, record->stack_id);
 }
 
@@ -82,7 +90,7 @@ static void put_group(struct line *line, const struct snapshot *snapshot, const 
 			 is_known && !i ? "    slowest: " : "    also:    ", list[i]);
 }
 
-static void print_missing(const struct exemplars *exemplars, FILE *out)
+void print_missing_exemplars(const struct exemplars *exemplars, FILE *out)
 {
 	const struct exemplar_counts counts = exemplars_count(exemplars);
 
@@ -121,5 +129,5 @@ void report_exemplars(const struct snapshot *snapshot, const struct table_part p
 	}
 	if (line.has_late)
 		fputs(LINE_LATE_LEGEND "\n", out);
-	print_missing(snapshot->exemplars, out);
+	print_missing_exemplars(snapshot->exemplars, out);
 }

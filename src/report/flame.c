@@ -19,10 +19,9 @@
 #define CHAR_WIDTH     7.23 /* of the font in a box */
 #define GAP            .6   /* between boxes that are wide enough for one */
 #define GAP_MIN        3
-#define PADDING        4     /* of the text in a box */
-#define LABEL_MIN      3     /* columns, with fewer there is no text */
-#define PARTS          GRAPH /* of a pixel each */
-#define KEY_CHARS      22    /* longer names of modules are cut */
+#define PADDING        4  /* of the text in a box */
+#define LABEL_MIN      3  /* columns, with fewer there is no text */
+#define KEY_CHARS      22 /* longer names of modules are cut */
 #define KEY_CHAR_WIDTH 7.0
 
 static const char style[] =
@@ -48,7 +47,7 @@ static const struct {
 	const char *by;
 	bool is_time, is_count;
 	const char *unit; /* behind a time, or the noun of a count */
-	/* How a difference compares amounts per second, and shares. */
+	/* The note of a difference, by amounts per second and by shares. */
 	const char *rate, *share;
 } weights[NR_STACK_WEIGHT] = {
 	[STACK_WEIGHT_CALLS] = { .by = "by number",
@@ -106,7 +105,7 @@ static double side_whole(const struct flame *flame, bool is_base)
 	return whole ? (double)whole : 1;
 }
 
-/* How many times as much as in the base. */
+/* The weight as a multiple of that in the base. */
 static double box_ratio(const struct flame *flame, const struct flame_box *box)
 {
 	return (double)box->weight / side_whole(flame, false) /
@@ -321,7 +320,7 @@ static size_t write_compared(const struct flame *flame, char note[NOTE_MAX])
 	return used;
 }
 
-/* How to read it, and what it does not show. */
+/* Explains the picture, and counts the frames that it leaves out. */
 static void write_note(const struct flame *flame, FILE *out)
 {
 	uint64_t widest = flame->least ? flame->least - 1 : 0;
@@ -332,7 +331,7 @@ static void write_note(const struct flame *flame, FILE *out)
 	if (pixels > 1)
 		snprintf(width, sizeof(width), "%d pixels", pixels);
 	if (flame->too_deep)
-		snprintf(level, sizeof(level), " or below level %d", FLAME_LEVELS);
+		snprintf(level, sizeof(level), " or below level %u", flame->levels);
 	if (flame->base)
 		used = write_compared(flame, text);
 	used += (size_t)snprintf(
@@ -395,12 +394,18 @@ static int flame_write(const struct flame *flame, bool in_page, FILE *out)
 	return err ?: (ferror(out) ? -EIO : 0);
 }
 
+/* Boxes are at least a pixel wide. */
+static struct flame_bounds bounds_of(bool in_page)
+{
+	return (struct flame_bounds){ GRAPH, in_page ? FLAME_PAGE_BOXES : FLAME_BOXES };
+}
+
 static int flame_draw(const struct snapshot *snapshot, const struct stack_options *options,
 		      bool in_page, FILE *out)
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
-	if (flame_make(snapshot, NULL, options, PARTS, &flame))
+	if (flame_make(snapshot, NULL, options, bounds_of(in_page), &flame))
 		return -ENOMEM;
 	return flame_write(&flame, in_page, out);
 }
@@ -421,7 +426,7 @@ static int difference_draw(const struct compare_input *input, const struct stack
 {
 	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
 
-	if (flame_make(input->b.snapshot, input->a.snapshot, options, PARTS, &flame))
+	if (flame_make(input->b.snapshot, input->a.snapshot, options, bounds_of(in_page), &flame))
 		return -ENOMEM;
 	flame.label = input->b.label;
 	flame.base_label = input->a.label;

@@ -65,16 +65,27 @@ function columnsOf(letter) {
 	return code >= 0x1100 && !(code >= 0x2000 && code < 0x2e80) ? 2 : 1;
 }
 
+// The part of a name that fits, with room for an ellipsis unless it is all.
 function fit(name, columns) {
 	let used = 0, kept = "";
 	for (const letter of name) {
 		used += columnsOf(letter);
 		if (used > columns)
-			return kept + "\u2026";
+			return kept;
 		if (used < columns)
 			kept += letter;
 	}
 	return name;
+}
+
+// A name that is cut is still whole for screen readers and those who speak it: its rest has no size.
+function label(text, name, columns) {
+	const kept = columns >= LABEL_MIN ? fit(name, columns) : "";
+	text.textContent = kept;
+	if (!kept || kept === name)
+		return;
+	make("tspan", text, { class: "rest" }, name.slice(kept.length));
+	text.append("\u2026");
 }
 
 // --- zoom ---
@@ -88,7 +99,7 @@ function place(box, x, w) {
 	if (!box.text)
 		return;
 	box.text.setAttribute("x", (x + PADDING).toFixed(2));
-	box.text.textContent = columns >= LABEL_MIN ? fit(box.name, columns) : "";
+	label(box.text, box.name, columns);
 }
 
 function layout() {

@@ -5,7 +5,8 @@
  */
 #include "report/picture.h"
 
-#define NAME_MAX 1000 /* columns of a name, longer ones are cut */
+#define NAME_MAX  1000 /* columns of a name, longer ones are cut */
+#define WIDEN_MAX 4    /* boxes of so many times the least width are only left out if levels are */
 
 void flame_done(struct flame *flame)
 {
@@ -218,6 +219,13 @@ char *text_fitted(const char *text, size_t columns)
 	return asprintf(&copy, "%.*s\u2026", (int)cut, text) < 0 ? NULL : copy;
 }
 
+static int flame_count(struct flame *flame, const struct flame_box *box)
+{
+	flame->nr_boxes++;
+	flame->depth = (unsigned int)max_u64(flame->depth, box->depth + 1);
+	return 0;
+}
+
 static int flame_add(struct flame *flame, struct flame_box *box)
 {
 	char name[ROW_LABEL_MAX] = "all";
@@ -236,9 +244,8 @@ static int flame_add(struct flame *flame, struct flame_box *box)
 	if (!box->name)
 		return -ENOMEM;
 	flame->boxes[flame->nr_boxes] = *box;
-	flame->boxes[flame->nr_boxes++].path = NULL;
-	flame->depth = (unsigned int)max_u64(flame->depth, box->depth + 1);
-	return 0;
+	flame->boxes[flame->nr_boxes].path = NULL;
+	return flame_count(flame, box);
 }
 
 static void box_weigh(struct flame_box *box, const struct flame_path *paths, size_t count)
@@ -285,13 +292,11 @@ static int flame_add_level(struct flame *flame, bool keep, const struct flame_pa
 		box.start = start;
 		box_weigh(&box, &paths[first], length);
 		start += box.weight;
-		if (!box.weight || box.weight < flame->least || box.depth >= FLAME_LEVELS)
+		if (!box.weight || box.weight < flame->least || box.depth >= flame->levels)
 			leave_out(flame, &box, has_weight);
-		else if (!keep)
-			flame->nr_boxes++;
-		else if (flame_add(flame, &box))
+		else if (keep ? flame_add(flame, &box) : flame_count(flame, &box))
 			return -ENOMEM;
-		flame->too_deep |= box.depth >= FLAME_LEVELS;
+		flame->too_deep |= box.depth >= flame->levels;
 		if (box.kind != last_kind(flame) && box.depth < FLAME_LEVELS &&
 		    flame_add_level(flame, keep, &paths[first], length, index + 1, box.start,
 				    box.weight > 0))
@@ -300,24 +305,39 @@ static int flame_add_level(struct flame *flame, bool keep, const struct flame_pa
 	return 0;
 }
 
-/* The picture stays of a size that a browser opens at once: boxes must be wider if there are too many. */
+static void forget_boxes(struct flame *flame)
+{
+	flame->nr_boxes = flame->nr_left_out = flame->nr_vanished = 0;
+	flame->vanished = 0;
+	flame->depth = 0;
+	flame->too_deep = false;
+}
+
+/*
+ * The picture stays of a size that a browser opens at once: if there are too many boxes, first those that are
+ * narrow go, then the deepest levels. Many stacks of the same weight would leave nothing but the root otherwise.
+ */
 static int flame_add_all(struct flame *flame, const struct flame_path *paths, size_t count)
 {
 	struct flame_box root = { .kind = BOX_ROOT };
-	bool fits = false;
+	uint64_t wide;
 
 	box_weigh(&root, paths, count);
-	flame->least = root.weight / flame->parts + (root.weight % flame->parts != 0);
-	while (!fits) {
-		flame->nr_boxes = flame->nr_left_out = flame->nr_vanished = 0;
-		flame->vanished = 0;
+	flame->least = root.weight / flame->bounds.parts + (root.weight % flame->bounds.parts != 0);
+	flame->levels = FLAME_LEVELS;
+	wide = flame->least * WIDEN_MAX;
+	for (;;) {
+		forget_boxes(flame);
 		if (flame_add_level(flame, false, paths, count, 0, 0, true))
 			return -ENOMEM;
-		fits = flame->nr_boxes < FLAME_BOXES || flame->least >= root.weight;
-		flame->least *= fits ? 1 : 2;
+		if (flame->nr_boxes < flame->bounds.boxes || flame->least >= root.weight)
+			break;
+		if (flame->least < wide || flame->depth <= 2)
+			flame->least *= 2;
+		else
+			flame->levels = flame->depth - flame->depth / 8 - 1;
 	}
-	flame->nr_boxes = flame->nr_left_out = flame->nr_vanished = 0;
-	flame->vanished = 0;
+	forget_boxes(flame);
 	return flame_add(flame, &root) ?: flame_add_level(flame, true, paths, count, 0, 0, true);
 }
 
@@ -370,11 +390,11 @@ static int flame_choose_modules(struct flame *flame)
 }
 
 int flame_make(const struct snapshot *snapshot, const struct snapshot *base,
-	       const struct stack_options *options, uint64_t parts, struct flame *ret)
+	       const struct stack_options *options, struct flame_bounds bounds, struct flame *ret)
 {
 	struct path_list list __cleanup(paths_done) = { .paths = NULL };
 	struct flame flame __cleanup(flame_done) = {
-		.snapshot = snapshot, .base = base, .options = *options, .parts = parts
+		.snapshot = snapshot, .base = base, .options = *options, .bounds = bounds
 	};
 
 	if (paths_add(&list, snapshot, options, false) ||

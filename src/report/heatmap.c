@@ -312,7 +312,7 @@ static void write_legend(const struct heatmap *map)
 	svg_text(out, x + 26, KEY_Y + 10, "key", "not counted");
 }
 
-/* How wide columns are, and what is not in them. */
+/* Says how wide columns are, and counts the calls that are in none. */
 static void write_text(const struct heatmap *map, char *text, size_t size)
 {
 	uint64_t widest = 0, calls = 0;

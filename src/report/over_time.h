@@ -47,5 +47,5 @@ void time_span_write(int64_t start_ns, int64_t end_ns, char buf[TIME_SPAN_MAX]);
 #define SHORT_NUMBER_MAX 24
 void short_number(double value, char buf[SHORT_NUMBER_MAX]);
 
-/* Does that with a time: 250 us, 1.5 s. */
+/* Writes a time of few digits: 250 us, 1.5 s. */
 void short_time(double ns, char buf[SHORT_NUMBER_MAX]);

@@ -7,7 +7,7 @@
 #include "report/page.h"
 
 #include "base/clock.h"
-#include "report/picture.h"
+#include "report/over_time.h"
 
 /* Rows of the table that needs no script. */
 #define STATIC_ROWS 20
@@ -254,6 +254,24 @@ static void write_cell(const struct column *column, const struct column_scope *s
 	fputs("</td>", out);
 }
 
+static void write_rows(const struct table_part *part, const struct column_list *columns,
+		       size_t count, FILE *out)
+{
+	fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
+	for (size_t i = 0; i < columns->count; i++)
+		fprintf(out, "<th scope=\"col\"%s>%s</th>",
+			columns->columns[i]->kind == COLUMN_TEXT ? "" : " class=\"number\"",
+			columns->columns[i]->name);
+	fputs("</tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; i < count; i++) {
+		fputs("<tr>", out);
+		for (size_t j = 0; j < columns->count; j++)
+			write_cell(columns->columns[j], &part->scope, &part->list.groups[i], out);
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
 /* Writes the first rows; the script replaces them by all. */
 static void write_static_table(const struct table_part *part, const struct report_options *options,
 			       FILE *out)
@@ -266,24 +284,10 @@ static void write_static_table(const struct table_part *part, const struct repor
 	for (size_t i = 0; i < more.count; i++)
 		column_list_add(&columns, more.columns[i]);
 	page_section_begin("static", "Calls", out);
-	if (!count)
-		fputs("<p>No call was counted.</p>\n", out);
+	if (count)
+		write_rows(part, &columns, count, out);
 	else
-		fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
-	for (size_t i = 0; i < columns.count && count; i++)
-		fprintf(out, "<th scope=\"col\"%s>%s</th>",
-			columns.columns[i]->kind == COLUMN_TEXT ? "" : " class=\"number\"",
-			columns.columns[i]->name);
-	if (count)
-		fputs("</tr></thead>\n<tbody>\n", out);
-	for (size_t i = 0; i < count; i++) {
-		fputs("<tr>", out);
-		for (size_t j = 0; j < columns.count; j++)
-			write_cell(columns.columns[j], &part->scope, &part->list.groups[i], out);
-		fputs("</tr>\n", out);
-	}
-	if (count)
-		fputs("</tbody></table></div>\n", out);
+		fputs("<p>No call was counted.</p>\n", out);
 	if (count < part->list.nr_groups)
 		fprintf(out,
 			"<p>The first %zu of %zu rows; the script of this page shows all.</p>\n",
@@ -291,40 +295,51 @@ static void write_static_table(const struct table_part *part, const struct repor
 	page_section_end(out);
 }
 
-/* Draws a flame graph for each weight that is not 0; the one that was asked for comes first. */
-static int write_flames(const struct snapshot *snapshot, const struct stack_options *options,
-			FILE *out)
+int page_flames(const struct page_flames *flames, const struct stack_options *options, FILE *out)
 {
 	static const char *const names[NR_STACK_WEIGHT] = { [STACK_WEIGHT_CALLS] = "calls",
 							    [STACK_WEIGHT_TIME] = "wall time",
 							    [STACK_WEIGHT_CPU] = "CPU time",
 							    [STACK_WEIGHT_ERRORS] = "errors" };
-	bool has[NR_STACK_WEIGHT] = { [STACK_WEIGHT_CALLS] = true };
 	struct stack_options how = *options;
 	const int first = (int)options->weight;
 	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-
-		has[STACK_WEIGHT_TIME] |= row->wall_ns != 0;
-		has[STACK_WEIGHT_CPU] |= row_cpu_ns(row) != 0;
-		has[STACK_WEIGHT_ERRORS] |= row->errors != 0;
-	}
 	page_section_begin("stacks", "Call stacks", out);
 	for (int i = 0; i < NR_STACK_WEIGHT && !err; i++) {
 		/* The first one, then the others in their order. */
 		const int weight = i == 0 ? first : i - (i <= first);
 
-		if (!has[weight])
+		if (!flames->has[weight])
 			continue;
 		fprintf(out, "<figure class=\"graph\" data-weight=\"%s\">\n", names[weight]);
 		how.weight = (enum stack_weight)weight;
-		err = flame_write_part(snapshot, &how, out);
+		err = flames->draw(flames->closure, &how, out);
 		fputs("</figure>\n", out);
 	}
 	page_section_end(out);
 	return err;
+}
+
+static int draw_flame(const void *snapshot, const struct stack_options *options, FILE *out)
+{
+	return flame_write_part(snapshot, options, out);
+}
+
+/* Draws a flame graph for each weight that is not 0. */
+static int write_flames(const struct snapshot *snapshot, const struct stack_options *options,
+			FILE *out)
+{
+	struct page_flames flames = { draw_flame, snapshot, { [STACK_WEIGHT_CALLS] = true } };
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		flames.has[STACK_WEIGHT_TIME] |= row->wall_ns != 0;
+		flames.has[STACK_WEIGHT_CPU] |= row_cpu_ns(row) != 0;
+		flames.has[STACK_WEIGHT_ERRORS] |= row->errors != 0;
+	}
+	return page_flames(&flames, options, out);
 }
 
 /* --- pages -------------------------------------------------------------------------------------- */
@@ -418,34 +433,13 @@ int report_page(const struct snapshot *snapshot, const struct report_options *op
 	return write_page(snapshot, NULL, options, out);
 }
 
-/* Writes the span of a timeline into a snapshot. */
-static void take_span(struct snapshot *snapshot, const struct timeline *timeline)
-{
-	const struct timeline_step *steps = timeline->steps;
-	const struct timeline_gap *gaps = timeline->gaps;
-	int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-
-	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		start_ns = steps[i].start_ns < start_ns ? steps[i].start_ns : start_ns;
-		end_ns = steps[i].end_ns > end_ns ? steps[i].end_ns : end_ns;
-	}
-	for (size_t i = 0; i < timeline->nr_gaps; i++) {
-		start_ns = gaps[i].start_ns < start_ns ? gaps[i].start_ns : start_ns;
-		end_ns = gaps[i].end_ns > end_ns ? gaps[i].end_ns : end_ns;
-	}
-	if (start_ns <= end_ns) {
-		snapshot->start_ns = start_ns;
-		snapshot->end_ns = end_ns;
-	}
-}
-
 int report_timeline_page(const struct timeline *timeline,
 			 const struct time_picture_options *picture, const struct snapshot *sum,
 			 const struct report_options *options, FILE *out)
 {
 	const struct over_time over_time = { timeline, picture, .is_empty = !sum };
-	struct snapshot nothing = { .host = NULL };
+	const struct time_plot plot = time_plot_of(timeline, NULL);
+	const struct snapshot nothing = { .start_ns = plot.from_ns, .end_ns = plot.to_ns };
 
-	take_span(&nothing, timeline);
 	return write_page(sum ?: &nothing, &over_time, options, out);
 }

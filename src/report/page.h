@@ -42,6 +42,16 @@ void page_notes(char *text, FILE *out);
 void page_section_begin(const char *id, const char *title, FILE *out);
 void page_section_end(FILE *out);
 
+/* Flame graphs: how one is drawn, and of which weights there are any. */
+struct page_flames {
+	int (*draw)(const void *closure, const struct stack_options *options, FILE *out);
+	const void *closure;
+	bool has[NR_STACK_WEIGHT];
+};
+
+/* Writes the section of flame graphs, that of the options first. Returns 0, -ENOMEM or -EIO. */
+int page_flames(const struct page_flames *flames, const struct stack_options *options, FILE *out);
+
 /* --- page_data.c: JSON -------------------------------------------------------------------------- */
 
 struct page_data {
@@ -61,6 +71,7 @@ void page_put_table(struct json_writer *to, const char *id, const char *title, c
 
 /* Writes a field of a table: its name, and of which kind its values are, one of the words of page.js. */
 void page_put_field(struct json_writer *to, const char *name, const char *kind);
+void page_put_column(struct json_writer *to, const struct column *column);
 
 /*
  * Writes all tables of a snapshot and, unless that is NULL, of its timeline, then its histograms, as members of
@@ -82,6 +93,12 @@ void page_columns(const struct report_options *options, struct column_list *ret)
 
 /* The buckets of a histogram that are not empty, as the contract has them: low, high and count. */
 void page_put_histogram(struct json_writer *to, const char *key, const struct hist *hist);
+
+/* --- page_exemplars.c --------------------------------------------------------------------------- */
+
+/* Writes the tables of the slowest calls, if there are any, into a list of tables. Returns 0 or -ENOMEM. */
+int page_put_exemplars(struct json_writer *to, const struct snapshot *snapshot,
+		       const struct table_options *options);
 
 /* --- page_steps.c ------------------------------------------------------------------------------- */
 

@@ -93,13 +93,14 @@ function button(parent, text, press) {
 // The first cell is the name of the row.
 function cell(parent, field, value, first) {
 	const element = make(parent, first ? "th" : "td", first ? { scope: "row" } : {});
+	const isKnown = value !== null && value !== "";
 	if (!isText(field))
 		element.className = "number";
-	if (value === null)
+	if (!isKnown)
 		element.classList.add("unknown");
 	else if (isText(field) && value.length > 32)
 		element.classList.add("long");
-	element.textContent = value === null ? "\u2013" : typeof value === "number" ? formats[field.kind](value) : value;
+	element.textContent = !isKnown ? "\u2013" : typeof value === "number" ? formats[field.kind](value) : value;
 	if (field.name === "errors" && value > 0 || value === "failed")
 		element.classList.add("bad");
 	return element;
@@ -383,7 +384,7 @@ data.tables.forEach(table);
 histograms(data.histograms);
 if (!main.querySelector("section"))
 	make(main, "p", {}, "No call was counted.");
-["heat", "steps", "calls", "waiting", "durations", "errors", "stacks"].concat(
+["heat", "steps", "calls", "waiting", "durations", "slowest", "slowest-waiting", "errors", "stacks"].concat(
 	Array.from(main.children, function (child) { return child.id; })
 ).forEach(function (id, i, ids) {
 	if (id && ids.indexOf(id) === i && document.getElementById(id))

@@ -266,25 +266,9 @@ static int write_static(const struct compare_input *input, const struct compare_
 	return 0;
 }
 
-/* Draws what changed in call stacks, by number and by time; the weight that was asked for comes first. */
-static int write_flames(const struct compare_input *input, const struct stack_options *options,
-			FILE *out)
+static int draw_difference(const void *input, const struct stack_options *options, FILE *out)
 {
-	static const char *const names[] = {
-		[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "wall time"
-	};
-	struct stack_options how = *options;
-	int err = 0;
-
-	page_section_begin("stacks", "Call stacks", out);
-	for (size_t i = 0; i < ARRAY_SIZE(names) && !err; i++) {
-		how.weight = (enum stack_weight)(((size_t)options->weight + i) % ARRAY_SIZE(names));
-		fprintf(out, "<figure class=\"graph\" data-weight=\"%s\">\n", names[how.weight]);
-		err = flame_difference_write_part(input, &how, out);
-		fputs("</figure>\n", out);
-	}
-	page_section_end(out);
-	return err;
+	return flame_difference_write_part(input, options, out);
 }
 
 int report_comparison_page(const struct compare_input *input, const struct compare_view *view,
@@ -294,6 +278,9 @@ int report_comparison_page(const struct compare_input *input, const struct compa
 	const bool has_stacks = input->a.snapshot->stacks && input->b.snapshot->stacks;
 	const struct page_frame frame = {
 		title, PAGE_ALWAYS | (unsigned int)(has_stacks ? PAGE_FLAME : 0)
+	};
+	const struct page_flames flames = {
+		draw_difference, input, { [STACK_WEIGHT_CALLS] = true, [STACK_WEIGHT_TIME] = true }
 	};
 	int err;
 
@@ -307,7 +294,7 @@ int report_comparison_page(const struct compare_input *input, const struct compa
 	fputs("</header>\n<main>\n", out);
 	err = err ?: write_static(input, view, out);
 	if (has_stacks && !err)
-		err = write_flames(input, &options->stacks, out);
+		err = page_flames(&flames, &options->stacks, out);
 	fputs("</main>\n", out);
 	err = err ?: write_data(input, view, options->command, out);
 	page_end(&frame, out);

@@ -71,17 +71,22 @@ void page_put_field(struct json_writer *to, const char *name, const char *kind)
 	json_put_end(to);
 }
 
+void page_put_column(struct json_writer *to, const struct column *column)
+{
+	page_put_field(to, column->field, kind_words[column->kind]);
+}
+
 static int take_names(void *closure, const struct row_fields *row)
 {
 	for (size_t i = 0; i < row->count; i++) {
 		const struct field *field = &row->fields[i];
 		const struct column *column = field_column(field);
-		bool is_text = !strcmp(field->name, "errno");
 
-		page_put_field(closure, field->name,
-			       column    ? kind_words[column->kind]
-			       : is_text ? "text"
-					 : "count");
+		if (column)
+			page_put_column(closure, column);
+		else
+			page_put_field(closure, field->name,
+				       strcmp(field->name, "errno") ? "count" : "text");
 	}
 	return 0;
 }
@@ -150,7 +155,8 @@ struct table_spec {
 	bool with_open; /* also groups whose calls are all in flight */
 };
 
-#define CALL_COLUMNS "calls,errors,total,cpu,runq,sleep,avg,p50,p99,max,bytes"
+#define CALL_COLUMNS  "calls,errors,total,cpu,runq,sleep,avg,p50,p99,max,bytes"
+#define OWNER_COLUMNS "calls,errors,err%,cpu,runq,sleep,max"
 
 /* Adds columns by their names, with commas between. */
 static void add_columns(struct column_list *list, const char *names)
@@ -360,12 +366,12 @@ static int put_others(struct json_writer *to, const struct snapshot *snapshot,
 		{ .id = "processes",
 		  .title = "Processes",
 		  .keys = process | unit | user,
-		  .columns = "calls,errors,err%,cpu,runq,sleep,max",
+		  .columns = OWNER_COLUMNS,
 		  .sort = "cpu" },
 		{ .id = "units",
 		  .title = "Units",
 		  .keys = unit,
-		  .columns = "calls,errors,err%,cpu,runq,sleep,max",
+		  .columns = OWNER_COLUMNS,
 		  .sort = "cpu" },
 		{ .id = "in-flight",
 		  .title = "Calls in flight",
@@ -454,7 +460,8 @@ int page_put_snapshot(struct json_writer *to, const struct snapshot *snapshot,
 
 		err = put_part(to, &spec, options, &halves[half]);
 	}
-	err = err ?: put_errors(to, snapshot, options) ?: put_others(to, snapshot, options);
+	err = err ?: page_put_exemplars(to, snapshot, &options->table)
+		     ?: put_errors(to, snapshot, options) ?: put_others(to, snapshot, options);
 	json_put_end(to);
 	json_put_list(to, "histograms");
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)

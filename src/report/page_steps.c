@@ -4,11 +4,8 @@
 #include "report/over_time.h"
 #include "report/page.h"
 
-static const struct {
-	const char *column, *kind;
-} step_columns[] = {
-	{ "calls", "count" }, { "errors", "count" }, { "total", "sum" },   { "cpu", "sum" },
-	{ "p50", "latency" }, { "p99", "latency" },  { "max", "latency" },
+static const char *const step_columns[] = {
+	"calls", "errors", "total", "cpu", "p50", "p99", "max"
 };
 
 static void put_fields(struct json_writer *to)
@@ -20,8 +17,8 @@ static void put_fields(struct json_writer *to)
 	page_put_field(to, "covered_ns", "latency");
 	page_put_field(to, "calls_per_s", "rate");
 	for (size_t i = 0; i < ARRAY_SIZE(step_columns); i++) {
-		if (!column_find("", step_columns[i].column, &column, NULL))
-			page_put_field(to, column->field, step_columns[i].kind);
+		if (!column_find("", step_columns[i], &column, NULL))
+			page_put_column(to, column);
 	}
 	page_put_field(to, "remark", "text");
 	json_put_end(to);
@@ -51,7 +48,7 @@ static int put_step(struct json_writer *to, const struct timeline_step *step,
 	for (size_t i = 0; i < ARRAY_SIZE(step_columns); i++) {
 		const struct column *column;
 		uint64_t value = 0;
-		bool is_known = !column_find("", step_columns[i].column, &column, NULL) &&
+		bool is_known = !column_find("", step_columns[i], &column, NULL) &&
 				column_number(column, &part.scope, &part.sum, &value);
 
 		json_put_number_if(to, NULL, is_known, value);

@@ -54,9 +54,16 @@ struct flame_box {
 	size_t module; /* of BOX_USER: FLAME_MODULES is one without a colour */
 };
 
-#define FLAME_MODULES 5
-#define FLAME_BOXES   10000 /* of a few hundred bytes each: what a browser opens at once */
-#define FLAME_LEVELS  2000
+#define FLAME_MODULES    5
+#define FLAME_BOXES      10000 /* of a few hundred bytes each: what a browser opens at once */
+#define FLAME_PAGE_BOXES 1500  /* a page has up to four graphs */
+#define FLAME_LEVELS     2000
+
+/* Limits of a graph; what is beyond them is counted, and still part of the boxes above. */
+struct flame_bounds {
+	uint64_t parts; /* boxes of at least one part in so many of the root */
+	size_t boxes;   /* fewer than so many: else only wider boxes, and fewer levels */
+};
 
 struct flame {
 	const struct snapshot *snapshot;
@@ -64,27 +71,27 @@ struct flame {
 	const char *label, *base_label; /* of a difference: what the user called them; borrowed */
 	bool is_normalized;             /* shares are compared, not weights per second */
 	struct stack_options options;
-	uint64_t parts;          /* see flame_make() */
+	struct flame_bounds bounds;
 	uint64_t least;          /* lighter boxes are left out */
+	unsigned int levels;     /* so are those at this depth and below; up to FLAME_LEVELS */
 	struct flame_box *boxes; /* owned; the root first, then each before those below it */
 	size_t nr_boxes;
 	size_t nr_left_out; /* boxes; of those below FLAME_LEVELS only the first of each */
 	size_t nr_vanished; /* boxes that only the base has */
 	uint64_t vanished;  /* the base's weight in them */
-	bool too_deep;      /* some are below it */
-	unsigned int depth; /* levels */
+	bool too_deep;      /* some are below the last level */
+	unsigned int depth; /* levels that have boxes */
 	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
 	size_t nr_modules;
 	bool has[NR_BOX_KIND]; /* boxes of a kind; of BOX_USER any without a colour */
 };
 
 /*
- * Boxes that are less than one part in so many of the root are left out, also wider ones if there are
- * more than FLAME_BOXES. They are still in those above. With a base, boxes have what they were in it, too.
- * Both snapshots must live as long as the graph. Returns 0 or -ENOMEM.
+ * Lays out a graph within its bounds. With a base, boxes have what they were in it, too. Both snapshots must
+ * live as long as the graph. Returns 0 or -ENOMEM.
  */
 int flame_make(const struct snapshot *snapshot, const struct snapshot *base,
-	       const struct stack_options *options, uint64_t parts, struct flame *ret);
+	       const struct stack_options *options, struct flame_bounds bounds, struct flame *ret);
 
 void flame_done(struct flame *flame);
 

@@ -58,6 +58,7 @@ void report_options_settle(struct report_options *o)
 	const struct table_options *t = &o->table;
 
 	o->errors |= o->format == FORMAT_ERRORS;
+	o->table.slowest = o->exemplars;
 	o->table.hist |= o->format == FORMAT_HIST;
 	if (o->format == FORMAT_ERRORS || o->format == FORMAT_HIST ||
 	    (o->format == FORMAT_TRUSS &&
@@ -81,8 +82,8 @@ const char *report_exemplars_contradiction(const struct report_options *options)
 
 	if (!options->exemplars)
 		return NULL;
-	if (format != FORMAT_WIDE && format != FORMAT_JSON)
-		return "--exemplars is for the wide table and --json";
+	if (format != FORMAT_WIDE && format != FORMAT_JSON && format != FORMAT_HTML)
+		return "--exemplars is for the wide table, --json and --html";
 	if (options->errors)
 		return "--errors has rows without times: give one of --errors and --exemplars";
 	if (options->show_stacks && format == FORMAT_JSON && !report_is_whole(options))

@@ -202,6 +202,7 @@ struct table_options {
 	bool errors_only, successes_only;  /* --errors-only, --successes-only */
 	bool ended_only;                   /* no rows of calls that are in flight only */
 	bool hist;                         /* --hist */
+	bool slowest;                      /* --exemplars: the wide table has them below */
 	int width;                         /* columns of the screen; 0: no limit */
 	bool color;                        /* errors, tails and losses stand out */
 	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */

@@ -231,7 +231,8 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	print_longest(snapshot, &table, out);
 	if (options->hist)
 		print_bars(parts, out);
-	report_exemplars(snapshot, parts, out);
+	if (options->slowest)
+		report_exemplars(snapshot, parts, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
 	print_user_time(snapshot, out);

@@ -133,6 +133,49 @@ def test_each_interval_has_its_own():
     assert rows[-1][1]["exemplars"][0]["wall_ns"] < 450_000_000
 
 
+def page_tables(path):
+    """The tables of a page by id: rows as objects."""
+    text = path.read_text()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+    names = {table["id"]: [field["name"] for field in table["fields"]] for table in data["tables"]}
+    return {table["id"]: [dict(zip(names[table["id"]], row)) for row in table["rows"]] for table in data["tables"]}
+
+
+def test_a_page_has_them(tmp_path):
+    """Those of JSON, each with its arguments; what a program chose is text."""
+    path = tmp_path / "page.html"
+    report, printed = count("--json", "--exemplars", "2", "--html", str(path))
+    tables = page_tables(path)
+    shown = tables["slowest"] + tables["slowest-waiting"]
+    told = [call for row in json.loads(report)["rows"] for call in row["exemplars"]]
+    key = lambda call: (call["syscall"], call["wall_ns"], call["tid"], call["comm"])  # noqa: E731
+    assert sorted(map(key, shown)) == sorted(map(key, told)) and len(shown) > 10
+    (sleep,) = [call for call in shown if call["syscall"] == "nanosleep" and call["wall_ns"] >= LONG_NS]
+    assert sleep["tid"] == int(printed.split()[0]) and "tv_nsec=%d}" % (LONG_NS + 17) in sleep["call"]
+    (name,) = [call["call"] for call in shown if "/no/such" in call["call"]]
+    assert r'"/no/such\n\33[31m\"name\377"' in name
+    seconds = {call["time"][17:26] for call in told}
+    assert all(call["time"][6:] in seconds for call in shown)
+    saved = tmp_path / "saved.json"
+    saved.write_text(report)
+    again = tmp_path / "again.html"
+    subprocess.run([BPFTRUSS, "report", str(saved), "--html", str(again), "-o", "/dev/null"], check=True)
+    again = page_tables(again)
+    assert [again[name] for name in ("slowest", "slowest-waiting")] == [tables["slowest"], tables["slowest-waiting"]]
+    count("--html", str(path), command=("test", "!", "-e", "/no/</script><script>alert(1)"))
+    assert "<script>alert" not in path.read_text()
+    assert any("</script>" in call["call"] for call in page_tables(path)["slowest"])
+
+
+def test_a_page_has_them_only_if_wanted(tmp_path):
+    path = tmp_path / "page.html"
+    report, _ = count("--html", str(path), "-w")
+    assert "slowest" in page_tables(path) and "slowest:" not in report
+    for options in (["--exemplars", "0"], ["--by", "tid"]):
+        count("--html", str(path), *options)
+        assert "slowest" not in page_tables(path)
+
+
 @pytest.mark.parametrize("options", ([], ["--by", "tid"], ["-i", "0.1"]))
 def test_json_says_when_and_where_the_slowest_call_was(options):
     report, printed = count("--json", "-t", "=nanosleep", *options)

@@ -108,8 +108,11 @@ class Browser:
 
     def open(self, path, scripts=True):
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.go(path.resolve().as_uri())
+
+    def go(self, url):
         self.events, self.console, self.requests, self.blocked = [], [], [], []
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=url)
         while "Page.loadEventFired" not in self.events:
             self.receive()
 
@@ -125,9 +128,9 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, **more,
                       windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27}.get(key, 0))  # fmt: skip
 
-    def screenshot(self, path, whole=True):
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(data))
+    def screenshot(self, **how):
+        """A PNG of what is in the window; how: see Page.captureScreenshot."""
+        return base64.b64decode(self.call("Page.captureScreenshot", **how)["data"])
 
     def pdf(self):
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])

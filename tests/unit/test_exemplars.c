@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests which calls are kept as the slowest, in how much memory, and under which name their file is known. */
 #include "call_fixture.h"
-#include "fixture.h"
+#include "stack_scenarios.h"
 
 #include "calls/exemplars.h"
 #include "report/report.h"
@@ -319,7 +319,9 @@ static struct snapshot *two_processes(struct kept *kept)
 
 REPORT_TEST(test_table_says_what_is_not_known)
 {
-	const struct report_options options = { .format = FORMAT_WIDE, .exemplars = 3 };
+	const struct report_options options = { .format = FORMAT_WIDE,
+						.exemplars = 3,
+						.table.slowest = true };
 	__cleanup(freep) char *text = render(report_write, snapshot, &options);
 	static const char *const expected[] = {
 		"\nread:\n    slowest: 300 ns, of which no more is known\n    also:    200 ns at ",
@@ -357,6 +359,9 @@ REPORT_TEST(test_json_has_them_in_rows)
 	assert_null(json_at(json, "rows/0/exemplars/0/number"));
 	json_decref(json);
 	assert_int_equal(report_json_read(text, strlen(text), &again, &stacks, &d), 0);
+	assert_int_equal(again->rows[0]->nr_told, 2);
+	assert_int_equal(again->rows[0]->told[1].wall_ns, 90);
+	assert_non_null(strstr(again->rows[0]->told[0].line, "read(3</srv/x>, "));
 	snapshot_free(again);
 }
 
@@ -372,6 +377,61 @@ REPORT_TEST(test_json_of_a_table_has_them_too)
 	assert_int_equal(json_array_size(json_at(json, "table/0/exemplars")), 3);
 	assert_int_equal(json_number(json, "table/0/exemplars/0/wall_ns"), 200);
 	assert_int_equal(json_number(json, "table/0/exemplars/1/wall_ns"), 100);
+	json_decref(json);
+}
+
+/* A wide table besides a page has no more than without it. */
+REPORT_TEST(test_table_has_them_only_if_asked)
+{
+	const struct report_options options = { .format = FORMAT_WIDE };
+	__cleanup(freep) char *text = render(report_write, snapshot, &options);
+
+	assert_null(strstr(text, "slowest:"));
+}
+
+/* A page has so many of them as stay small, the slowest first; names of files are text. */
+KEPT_TEST(test_page_has_the_slowest, 1, EXEMPLARS_BYTES)
+{
+	const struct report_options options = { .format = FORMAT_HTML };
+	struct builder *builder = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	const char *at, *start;
+	const json_t *table;
+	struct row row;
+	json_t *json;
+
+	given->proc.link = "/srv/</script><script>alert(1)</script>";
+	for (uint32_t pid = 1; pid <= 130; pid++) {
+		add(given, pid, "read", pid * 1000, 77);
+		builder_take_process(builder, pid, "server", 6, 0);
+		row_init_for(&row, pid, ABI_X86_64, syscall_find(ABI_X86_64, "read"));
+		row_add_calls(&row, 1, pid * 1000, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	exemplars_set_lost(given->exemplars, 2);
+	snapshot = snapshot_take(builder);
+	snapshot->exemplars = given->exemplars;
+	text = render(report_write, snapshot, &options);
+	sample_write("page_slowest.html", text, strlen(text));
+	at = strstr(text, "id=\"data\">");
+	assert_non_null(at);
+	start = strchr(at, '{');
+	text[strstr(start, "</script>") - text] = '\0';
+	json = json_parse(start);
+	table = json_at(json, "tables/1");
+	assert_string_equal(json_text(table, "id"), "slowest");
+	assert_string_equal(json_text(table, "note"),
+			    "The first 100 of the 130 of which most is known.\n"
+			    "of 2 slow calls no more is known: the kernel had no room for them\n");
+	assert_int_equal(json_array_size(json_at(table, "rows")), 100);
+	assert_string_equal(json_text(table, "rows/0/0"), "read");
+	assert_int_equal(json_number(table, "rows/0/1"), 130000);
+	assert_int_equal(json_number(table, "rows/0/5"), 130);
+	assert_int_equal(json_number(table, "rows/99/1"), 31000);
+	assert_non_null(strstr(json_text(table, "rows/0/2"),
+			       "read(3</srv/\\74/script\\76\\74script\\76alert(1)"));
+	assert_null(strchr(json_text(table, "rows/0/2"), '\n'));
 	json_decref(json);
 }
 

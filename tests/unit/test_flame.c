@@ -7,6 +7,8 @@
 
 #include "report/picture.h"
 
+static const struct flame_bounds whole = { UINT64_MAX, FLAME_BOXES };
+
 /* One server, whose work calls read and write from some function; 0 calls: not at all. */
 static struct stacked server_make(uint64_t reads, const char *writer, uint64_t writes)
 {
@@ -41,7 +43,7 @@ static char *first_tower(const struct snapshot *snapshot, enum flame_by by)
 	struct text_stream stream;
 	FILE *out = text_open(&stream);
 
-	assert_int_equal(flame_make(snapshot, NULL, &options, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &options, whole, &flame), 0);
 	for (size_t i = 0; i < flame.nr_boxes && flame.boxes[i].depth == i; i++)
 		fprintf(out, "%s%s", i ? " > " : "", flame.boxes[i].name);
 	return text_close(&stream);
@@ -91,7 +93,7 @@ STACKS_TEST(test_sums, scenario_stacks_many())
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 		uint64_t calls = 0, top = 0;
 
-		assert_int_equal(flame_make(snapshot, NULL, &options, UINT64_MAX, &flame), 0);
+		assert_int_equal(flame_make(snapshot, NULL, &options, whole, &flame), 0);
 		for (size_t i = 0; i < flame.nr_boxes; i++) {
 			calls += flame.boxes[i].kind == BOX_SYSCALL ? flame.boxes[i].calls : 0;
 			top += flame.boxes[i].depth == 1 ? flame.boxes[i].calls : 0;
@@ -129,7 +131,7 @@ TEST(test_difference)
 	__cleanup(stacked_done) struct stacked b = server_make(300, "audit", 50);
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 
-	assert_int_equal(flame_make(b.snapshot, a.snapshot, &by_calls, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(b.snapshot, a.snapshot, &by_calls, whole, &flame), 0);
 	assert_has(&flame.boxes[0], weight, 350, base_weight, 150);
 	assert_has(box_named(&flame, "load"), weight, 300, base_weight, 100);
 	assert_has(box_named(&flame, "audit"), weight, 50, base_weight, 0);

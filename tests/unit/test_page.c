@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "json/json.h"
+#include "report/picture.h"
 
 #define PAGE_BYTES (60 << 10)
 
@@ -260,6 +261,45 @@ BUILDER_TEST(test_many_rows)
 			 10000);
 }
 
+/* Thousands of deep stacks, sixty of them with most of the calls. */
+static struct stacked many_stacks_make(void)
+{
+	struct stack_table *table = stack_table_make();
+	struct builder *builder = builder_make();
+	char name[64];
+	struct row row;
+
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	for (size_t i = 0; i < 2000; i++) {
+		struct stack_frame frames[127];
+
+		snprintf(name, sizeof(name), "a_function_that_has_a_longer_name_%zu", i);
+		for (size_t j = 0; j < ARRAY_SIZE(frames); j++)
+			frames[j] = (struct stack_frame)FRAME("libexample.so.6", name, 1);
+		stack_take(table, 1 + i, STACK_COMPLETE, frames, ARRAY_SIZE(frames));
+		row_add_calls_of(&row, 1 + i, i < 60 ? 1000 : 1, 64, 1, 0);
+		row_add_errors_of(&row, 1 + i, EAGAIN, 1);
+	}
+	builder_take_process(builder, 1, "deep", 4, 0);
+	builder_take_row(builder, &row);
+	return stacked_take(table, builder);
+}
+
+/* Its four graphs are bounded, and say what they leave out. */
+STACKS_TEST(test_many_stacks, many_stacks_make())
+{
+	__cleanup(freep) char *text = page_render(snapshot, &plain_page, "many_stacks");
+
+	sound_check(text, 2, 2);
+	assert_in_range(strlen(text), 500000, 2000000);
+	assert_int_equal(count_of(text, "<figure class=\"graph\""), NR_STACK_WEIGHT);
+	assert_int_equal(count_of(text, " are not drawn; those above include them."),
+			 NR_STACK_WEIGHT);
+	assert_in_range(count_of(text, "<g class=\"box"), NR_STACK_WEIGHT,
+			NR_STACK_WEIGHT * FLAME_PAGE_BOXES);
+	assert_true(count_of(text, "or below level") >= NR_STACK_WEIGHT - 1);
+}
+
 /* --top leaves rows out of each table, and adds them up in a last one. */
 STACKS_TEST(test_top, scenario_stacks())
 {
@@ -275,7 +315,7 @@ STACKS_TEST(test_top, scenario_stacks())
 	assert_int_equal(field_sum(&data, "processes", "calls"), all.calls);
 }
 
-/* How exact it is, what it is of, and the first rows are there for those who run no script. */
+/* Without a script one still reads how exact it is, of which host and command, and the first rows. */
 TEST(test_without_script)
 {
 	__cleanup(snapshot_freep) struct snapshot *exact = scenario_ordinary(ABI_OF_TESTS);

@@ -148,6 +148,8 @@ TEST(test_extremes)
 /* --- flame graphs -------------------------------------------------------------------------------- */
 
 static const struct stack_options by_calls = { .weight = STACK_WEIGHT_CALLS };
+static const struct flame_bounds whole = { UINT64_MAX, FLAME_BOXES };
+static const struct flame_bounds drawn = { 1180, FLAME_BOXES };
 
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
@@ -304,8 +306,7 @@ TEST(test_sums)
 		};
 		uint64_t sum = sums[weight];
 
-		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, UINT64_MAX, &flame),
-				 0);
+		assert_int_equal(flame_make(stacked.snapshot, NULL, &options, whole, &flame), 0);
 		boxes_check(&flame);
 		assert_int_equal(flame.boxes[0].weight, sum);
 		assert_int_equal(kind_sum(&flame, BOX_COMM), sum);
@@ -318,8 +319,10 @@ STACKS_TEST(test_narrow, scenario_stacks_many())
 {
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
 
-	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &all), 0);
-	assert_int_equal(flame_make(snapshot, NULL, &by_calls, 50, &wide), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, whole, &all), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls,
+				    (struct flame_bounds){ 50, FLAME_BOXES }, &wide),
+			 0);
 	boxes_check(&wide);
 	assert_true(wide.nr_boxes < all.nr_boxes);
 	assert_int_equal(wide.boxes[0].weight, all.boxes[0].weight);
@@ -377,7 +380,7 @@ static void left_out_check(struct stacked stacked, size_t all, const char *note)
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, &by_calls);
 
-	assert_int_equal(flame_make(stacked.snapshot, NULL, &by_calls, 1180, &flame), 0);
+	assert_int_equal(flame_make(stacked.snapshot, NULL, &by_calls, drawn, &flame), 0);
 	assert_in_range(flame.nr_boxes, 1, FLAME_BOXES);
 	assert_int_equal(flame.nr_boxes + flame.nr_left_out, all);
 	assert_true(strlen(text) < 4 << 20);
@@ -398,13 +401,31 @@ TEST(test_left_out)
 		       "1 frame narrower than a pixel or below level 2000 is not drawn");
 }
 
+/* Where many towers are equally wide, the deepest levels go, and not all of them. */
+STACKS_TEST(test_too_many_boxes, towers_make(10, 200))
+{
+	const struct flame_bounds few = { 1180, FLAME_PAGE_BOXES };
+	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
+	uint64_t deepest = 0;
+
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, few, &flame), 0);
+	boxes_check(&flame);
+	assert_in_range(flame.nr_boxes, FLAME_PAGE_BOXES * 3 / 4, FLAME_PAGE_BOXES);
+	assert_int_equal(flame.nr_boxes + flame.nr_left_out, 2 + 10 * 201);
+	assert_true(flame.too_deep);
+	for (size_t i = 0; i < flame.nr_boxes; i++)
+		deepest = max_u64(deepest, flame.boxes[i].depth);
+	assert_int_equal(deepest + 1, flame.levels);
+	assert_int_equal(deepest + 1, flame.depth);
+}
+
 /* The largest modules get the colours, as many as there are. */
 STACKS_TEST(test_modules, scenario_stacks_many())
 {
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	size_t others = 0;
 
-	assert_int_equal(flame_make(snapshot, NULL, &by_calls, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame_make(snapshot, NULL, &by_calls, whole, &flame), 0);
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
 		const struct flame_box *box = &flame.boxes[i];
