@@ -396,7 +396,7 @@ LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
 	size = fetch_size(open, fetch);
 	if (size > 0xffffffff)
 		size = 0xffffffff;
-	return size ? piece_add(index, PART_SELF, address, size) : 0;
+	return size ? piece_add(index, fetch->part, address, size) : 0;
 }
 
 /* Whether what an argument points at is read in this call: another one may decide. */

@@ -27,6 +27,7 @@ enum member_form {
 	FORM_ADDRESS,
 	FORM_ADDRESS_IF, /* not if it is 0 */
 	FORM_FD,
+	FORM_MADE_FD, /* a descriptor that the call has made */
 	FORM_FLAGS,
 	FORM_ENUM,
 	FORM_READY,   /* flags that are there after the call */

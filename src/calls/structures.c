@@ -176,7 +176,10 @@ static void put_special(struct walk *walk, const struct member *member, uint64_t
 	switch (member->form) {
 	case FORM_FD:
 		walk->has_events = (int)value >= 0;
-		call_put_fd(walk->call, (int)value, false);
+		call_put_fd(walk->call, (int)value, FD_USED);
+		break;
+	case FORM_MADE_FD:
+		call_put_fd(walk->call, (int)value, FD_MADE);
 		break;
 	case FORM_MODE:
 		walk->mode = value;
@@ -375,7 +378,7 @@ static void put_bits(const struct call *call, const struct call_memory *memory, 
 		if (!(memory->bytes[i / 8] >> i % 8 & 1))
 			continue;
 		if (is_fd)
-			call_put_fd(call, (int)i, false);
+			call_put_fd(call, (int)i, FD_USED);
 		else
 			to->ops->natural(to, i);
 	}

@@ -85,6 +85,9 @@ struct value_writer_ops {
 	void (*fd)(struct value_writer *to, int fd, const char *word, struct fd_text name);
 	void (*address)(struct value_writer *to, uint64_t address, enum address_state state);
 
+	/* The value that the kernel has left in place of the one before follows. */
+	void (*after)(struct value_writer *to);
+
 	void (*group)(struct value_writer *to, enum group_kind kind);
 	void (*field)(struct value_writer *to, const char *name);
 	/* Values that are not shown follow. */

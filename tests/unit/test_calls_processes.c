@@ -329,6 +329,12 @@ TEST(test_processes)
 		"wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGSEGV && WCOREDUMP(s)}], 0, NULL) "
 		"= "
 		"102" },
+	      { "wait4",
+		{ UINT32_MAX, 0x10, WNOHANG, 0x20 },
+		0,
+		{ { 1, PART_SELF, PIECE_AT_EXIT, "\0\0\0", 4 } },
+		"wait4(-1, 0x10, WNOHANG, 0x20) = 0",
+		NULL },
 	      { "prlimit64",
 		{ 0, RLIMIT_STACK, 0, 0x10 },
 		0,
