@@ -103,7 +103,7 @@ static bool was_read_late(const struct call *call, const struct argument *argume
 {
 	struct call_memory memory;
 
-	return call->has_pieces && !argument->is_written &&
+	return call->has_pieces && !call->shape->is_raw && !argument->is_written &&
 	       (call_find_memory(call, i, PART_SELF, &memory) ||
 		call_find_memory(call, i, PART_BUFFERS, &memory)) &&
 	       (memory.flags & (PIECE_AT_EXIT | PIECE_UNREADABLE)) == PIECE_AT_EXIT;

@@ -552,6 +552,13 @@ TEST(test_raw_and_verbose)
 		  { TEXT_AT(1, "a") },
 		  "openat(0x3, 0x7f00, 0x80000, 0) = 4",
 		  NULL },
+		/* A raw address is the one that was passed, whenever the memory was read. */
+		{ "openat",
+		  { 3, 0x7f00, 0x80000, 0 },
+		  4,
+		  { { 1, PART_SELF, PIECE_AT_EXIT, "a", 2 } },
+		  "openat(0x3, 0x7f00, 0x80000, 0) = 4",
+		  NULL },
 		{ "fstat",
 		  { 3, 0x10 },
 		  0,

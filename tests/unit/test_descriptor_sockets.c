@@ -50,7 +50,7 @@ PROC_TEST(test_server)
 	assert_used(proc, 3, "TCP");
 	call_inet(proc, 1, "accept", 3, "127.0.0.1", 4711, 4);
 	assert_used(proc, 3, "TCP 0.0.0.0:80");
-	assert_made(proc, 4, "TCP 0.0.0.0:80->127.0.0.1:4711");
+	assert_made(proc, 4, "TCP *:80->127.0.0.1:4711");
 	assert_asked(proc, 0);
 	/* Nobody has told the peer. */
 	call(proc, 1, "accept4", 5, 3, 0, 0);
