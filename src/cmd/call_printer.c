@@ -58,6 +58,7 @@ struct call_printer {
 	uint64_t asking_ns;        /* it took so long to ask for descriptors */
 	int64_t sockets_ns;        /* that may go into looking up sockets now; negative: a debt */
 	uint64_t sockets_asked_ns; /* CLOCK_MONOTONIC when that was found out */
+	uint32_t unexamined;       /* threads that sleep */
 	int err;                   /* of writing */
 	char fd_name[PATH_MAX + 1];
 };
@@ -618,6 +619,21 @@ static void print_sum(const struct call_printer *p, const char *name, uint64_t l
 	fprintf(out, " + %" PRIu64 " lost = %" PRIu64 " %s\n", above(counted, told), counted, how);
 }
 
+void call_printer_note_unexamined(struct call_printer *p, uint32_t threads)
+{
+	p->unexamined = threads;
+}
+
+/* The other formats do not have calls that sleep. */
+static void print_unexamined(const struct call_printer *p)
+{
+	if (p->unexamined && p->options->calls.format == CALL_FORMAT_TRUSS)
+		fprintf(stderr,
+			"bpftruss: %u thread%s that slept from the start on %s not examined: calls "
+			"(sleeping...) are missing\n",
+			p->unexamined, plural(p->unexamined), p->unexamined == 1 ? "was" : "were");
+}
+
 void call_printer_conclude(struct call_printer *p, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals)
 {
@@ -629,6 +645,7 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	counted =
 		snapshot ? calls_counted(snapshot, p->options->output.only) : calls_told(p, totals);
 	print_forgotten(p);
+	print_unexamined(p);
 	if (p->recorder)
 		print_reach(p, name);
 	/* A command that still runs may write to stderr, too: one write keeps the line whole. */

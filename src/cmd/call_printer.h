@@ -49,6 +49,9 @@ bool call_printer_is_full(const struct call_printer *printer);
 /* Adds up the calls of a snapshot that the programs should have sent for this set (NULL: all). */
 uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
 
+/* So many threads that sleep were not examined the last time: call_printer_conclude() says so. */
+void call_printer_note_unexamined(struct call_printer *printer, uint32_t threads);
+
 /*
  * Prints to stderr what became of the calls that a reading counted; NULL: counting goes on. The
  * name, or "", distinguishes several such lines.

@@ -104,10 +104,21 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 	return recording_answer(view->recording, d);
 }
 
+/* Shows the calls that have slept since a moment and were not shown yet. */
+static void show_sleepers(struct view *view, uint64_t started_ns)
+{
+	const struct collector *collector = view->session.collector;
+	uint32_t unexamined;
+
+	collector_take_sleepers(collector, started_ns, take_sleeper, view->printer);
+	collector_take_early_sleepers(collector, started_ns, true, take_sleeper, view->printer,
+				      &unexamined);
+	call_printer_note_unexamined(view->printer, unexamined);
+}
+
 /* Takes and shows the calls that have ended so far. */
 static int look(struct view *view, bool is_last, struct diag *d)
 {
-	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
 	int err;
 
@@ -120,10 +131,7 @@ static int look(struct view *view, bool is_last, struct diag *d)
 		call_printer_show(view->printer, is_last ? UINT64_MAX : horizon_ns);
 	if (!is_last && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
 		view->sleepers_ns = horizon_ns;
-		collector_take_sleepers(collector, horizon_ns - NS_PER_SEC, take_sleeper,
-					view->printer);
-		collector_take_early_sleepers(collector, horizon_ns - NS_PER_SEC, true,
-					      take_sleeper, view->printer);
+		show_sleepers(view, horizon_ns - NS_PER_SEC);
 	}
 	return call_printer_flush(view->printer, d);
 }

@@ -131,6 +131,7 @@ static int recording_print(const struct recording *r, const struct options *o,
 	};
 	struct call_printer *printer __cleanup(call_printer_freep) = NULL;
 	struct call_totals totals;
+	uint32_t unexamined;
 	int err = call_printer_new(o, r->collector, output, &printer, d);
 
 	if (err)
@@ -141,7 +142,8 @@ static int recording_print(const struct recording *r, const struct options *o,
 		return diag_oom(d);
 	collector_take_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, take_sleeper, printer);
 	collector_take_early_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, false, take_sleeper,
-				      printer);
+				      printer, &unexamined);
+	call_printer_note_unexamined(printer, unexamined);
 	err = collector_call_totals(r->collector, &totals);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));
