@@ -142,6 +142,7 @@ static void end_change(const struct lesson *lesson, size_t offset)
 	int fd = fd_argument(lesson, 0);
 	const struct fd_entry *entry = entry_known(lesson->d, lesson->process, fd);
 	struct socket_text socket;
+	uint64_t since_ns;
 	uint32_t flags;
 
 	if (!entry)
@@ -152,10 +153,13 @@ static void end_change(const struct lesson *lesson, size_t offset)
 		return;
 	}
 	socket_text_read(entry->name, &socket);
-	if (address_find(lesson, 1, (char *)&socket + offset))
+	since_ns = entry->known_ns;
+	if (address_find(lesson, 1, (char *)&socket + offset)) {
 		stage_socket_text(lesson, fd, &socket, flags);
-	else
+		change_keep(lesson->d, since_ns);
+	} else {
 		stage_unknown(lesson, fd);
+	}
 }
 
 void learn_local_end(const struct lesson *lesson)

@@ -471,6 +471,7 @@ void call_printer_show_sleeper(struct call_printer *p, const struct call_record 
 	    !call_conditions_hold(&p->options->calls.view.conditions, record))
 		return;
 	thread->sleeping = record->number;
+	descriptors_begin(p->descriptors, above(record->end_ns, record->wall_ns));
 	p->truss.is_sleeping = true;
 	truss_put_call(p->decoder, record, &p->truss, thread->last_ns, &p->line);
 	p->truss.is_sleeping = false;
