@@ -14,7 +14,7 @@
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
 #include "json/call.h"
-#include "model/label.h"
+#include "report/report.h"
 
 /* Remembers what was shown of a thread. */
 struct thread_shown {
@@ -180,26 +180,6 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	line_put_word(line, " not shown\n");
 }
 
-static void print_below(struct call_printer *p, const char *text)
-{
-	line_put_word(&p->line, "        ");
-	line_put_word(&p->line, text);
-	line_put_char(&p->line, '\n');
-}
-
-/* The frames below a line of text. */
-static void print_stack(struct call_printer *p, const struct stack *stack)
-{
-	for (size_t i = 0; stack && i < stack->nr_frames; i++) {
-		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
-
-		if (text)
-			print_below(p, text);
-	}
-	if (stack && stack_end_name(stack->end))
-		print_below(p, stack_end_name(stack->end));
-}
-
 /* Whether --dump names a descriptor of the call. */
 static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 {
@@ -243,7 +223,8 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 		if (uses_dumped(record, p->options->calls.dumped))
 			truss_put_buffers(p->decoder, record, p->rests, &p->line);
 	}
-	print_stack(p, stack);
+	if (stack)
+		report_put_stack(&p->line, stack, "        ");
 }
 
 /* Writes the text that was collected so far. */
