@@ -68,6 +68,7 @@ enum piece_part {
 	PART_IOVEC = 2, /* of a msghdr: the array */
 	PART_AFTER =
 		3, /* what the kernel has left where PART_SELF was: of select() the ready ones */
+	PART_CONTROL = 4, /* of a msghdr: msg_control */
 	PART_BUFFERS = 8, /* the buffer of the first iovec, the first of the strings, and so on */
 };
 

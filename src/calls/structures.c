@@ -593,7 +593,7 @@ void structure_put_msghdr(const struct call *call, const struct argument *argume
 	uint64_t bytes = argument->is_written ? (uint64_t)call->record->result : UINT64_MAX;
 	struct value_writer *to = call->to;
 	struct message message;
-	struct call_memory iovec;
+	struct call_memory iovec, control;
 
 	if (!message_read(call, memory, &message)) {
 		to->ops->string(to, memory->bytes, memory->size, true);
@@ -608,7 +608,11 @@ void structure_put_msghdr(const struct call *call, const struct argument *argume
 	to->ops->natural(to, message.iovec_count);
 	if (message.control_length) {
 		to->ops->field(to, "msg_control");
-		call_put_address(call, message.control, NULL);
+		if (call_find_memory(call, i, PART_CONTROL, &control) &&
+		    !(control.flags & PIECE_UNREADABLE))
+			control_put(call, argument, &control, message.control_length);
+		else
+			call_put_address(call, message.control, NULL);
 	}
 	to->ops->field(to, "msg_controllen");
 	to->ops->natural(to, message.control_length);
