@@ -315,7 +315,7 @@ static const struct member sysinfo_[] = {
 
 static const struct member clone_args[] = {
 	WITH_SET("flags", TYPE_U64, FORM_FLAGS, OWN_CLONE),
-	MEMBER("pidfd", TYPE_U64, FORM_ADDRESS_IF),
+	MEMBER("pidfd", TYPE_U64, FORM_PIDFD),
 	MEMBER("child_tid", TYPE_U64, FORM_ADDRESS_IF),
 	MEMBER("parent_tid", TYPE_U64, FORM_ADDRESS_IF),
 	MEMBER("exit_signal", TYPE_U64, FORM_SIGNAL),

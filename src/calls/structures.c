@@ -5,6 +5,7 @@
  */
 #include "calls/structures.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -90,7 +91,7 @@ static size_t layout_size(const struct call *call, const struct structure *struc
 struct walk {
 	const struct call *call;
 	struct value_writer *to;
-	uint64_t mode;   /* of the file that it is about */
+	uint64_t mode;   /* of the file that it is about; of clone3() its flags */
 	bool has_events; /* of a pollfd: there is a descriptor */
 	bool has_more;   /* something is not shown */
 	bool is_whole;   /* it is as long as the program says */
@@ -115,6 +116,8 @@ static bool member_is_shown(struct walk *walk, const struct member *member, uint
 		return is_verbose || is_device(walk->mode);
 	case FORM_SIZE:
 		return is_verbose || !is_device(walk->mode);
+	case FORM_PIDFD:
+		return walk->mode & CLONE_PIDFD;
 	case FORM_ADDRESS_IF:
 	case FORM_MODE_IF:
 		return value != 0;
@@ -219,6 +222,7 @@ static void put_word(struct walk *walk, const struct member *member, uint64_t va
 		break;
 	case FORM_FLAGS:
 	case FORM_READY:
+		walk->mode = member->set == OWN_CLONE ? value : walk->mode;
 		set_put_flags(to, own_set(to, member->set), value);
 		break;
 	case FORM_ENUM:
