@@ -443,19 +443,28 @@ void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
 	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
 }
 
-void call_printer_show_sleeper(struct call_printer *p, const struct call_record *record)
+static int show_sleeper(void *printer, const struct call_record *record)
 {
+	struct call_printer *p = printer;
 	struct thread_shown *thread = thread_of(p, record);
 
 	if (p->options->calls.format != CALL_FORMAT_TRUSS || call_printer_is_full(p) || !thread ||
 	    thread->sleeping == record->number || !call_filter_passes(&p->filter, record) ||
 	    !call_conditions_hold(&p->options->calls.view.conditions, record))
-		return;
+		return 0;
 	thread->sleeping = record->number;
 	descriptors_begin(p->descriptors, above(record->end_ns, record->wall_ns));
 	p->truss.is_sleeping = true;
 	truss_put_call(p->decoder, record, &p->truss, thread->last_ns, &p->line);
 	p->truss.is_sleeping = false;
+	return 0;
+}
+
+void call_printer_show_sleepers(struct call_printer *p, uint64_t started_ns, bool only_new)
+{
+	collector_take_sleepers(p->collector, started_ns, show_sleeper, p);
+	collector_take_early_sleepers(p->collector, started_ns, only_new, show_sleeper, p,
+				      &p->unexamined);
 }
 
 bool call_printer_is_full(const struct call_printer *p)
@@ -599,11 +608,6 @@ static void print_sum(const struct call_printer *p, const char *name, uint64_t l
 		fprintf(out, " + %" PRIu64 " too old + %" PRIu64 " overwritten", p->too_old,
 			overwritten);
 	fprintf(out, " + %" PRIu64 " lost = %" PRIu64 " %s\n", above(counted, told), counted, how);
-}
-
-void call_printer_note_unexamined(struct call_printer *p, uint32_t threads)
-{
-	p->unexamined = threads;
 }
 
 /* The other formats do not have calls that sleep. */

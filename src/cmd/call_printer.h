@@ -40,17 +40,17 @@ struct recorded_part {
 int call_printer_replay(struct call_printer *printer, const struct recorder *recorder,
 			const struct recorded_part *part);
 
-/* Prints a call that sleeps, unless it was printed already. */
-void call_printer_show_sleeper(struct call_printer *printer, const struct call_record *record);
+/*
+ * Shows calls that have slept since a moment (CLOCK_MONOTONIC), each of them once; see
+ * collector_take_early_sleepers() for only_new. call_printer_conclude() says how many threads were not examined.
+ */
+void call_printer_show_sleepers(struct call_printer *printer, uint64_t started_ns, bool only_new);
 
 /* Whether --max-events have been printed. */
 bool call_printer_is_full(const struct call_printer *printer);
 
 /* Adds up the calls of a snapshot that the programs should have sent for this set (NULL: all). */
 uint64_t calls_counted(const struct snapshot *snapshot, const struct syscall_set *only);
-
-/* So many threads that sleep were not examined the last time: call_printer_conclude() says so. */
-void call_printer_note_unexamined(struct call_printer *printer, uint32_t threads);
 
 /*
  * Prints to stderr what became of the calls that a reading counted; NULL: counting goes on. The

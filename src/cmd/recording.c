@@ -108,12 +108,6 @@ bool recording_is_due(const struct recording *r, uint64_t now_ns)
 
 /* --- printing ------------------------------------------------------------------------------------- */
 
-static int take_sleeper(void *printer, const struct call_record *record)
-{
-	call_printer_show_sleeper(printer, record);
-	return 0;
-}
-
 /*
  * Prints the recording where the options say: what is wanted from before a moment, and all since.
  * The name distinguishes it from others.
@@ -131,7 +125,6 @@ static int recording_print(const struct recording *r, const struct options *o,
 	};
 	struct call_printer *printer __cleanup(call_printer_freep) = NULL;
 	struct call_totals totals;
-	uint32_t unexamined;
 	int err = call_printer_new(o, r->collector, output, &printer, d);
 
 	if (err)
@@ -140,10 +133,7 @@ static int recording_print(const struct recording *r, const struct options *o,
 	err = call_printer_replay(printer, r->recorder, &part);
 	if (err)
 		return diag_oom(d);
-	collector_take_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, take_sleeper, printer);
-	collector_take_early_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, false, take_sleeper,
-				      printer, &unexamined);
-	call_printer_note_unexamined(printer, unexamined);
+	call_printer_show_sleepers(printer, r->horizon_ns - NS_PER_SEC, false);
 	err = collector_call_totals(r->collector, &totals);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));
