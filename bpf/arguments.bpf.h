@@ -144,10 +144,10 @@ LOOKED_AT_ONCE u64 path_key(u32 index, u64 address, u32 share)
 	if (!open || !address)
 		return ARGUMENT_NONE;
 	/* One more than are kept, and the NUL: then a path is known to be longer. */
-	got = bpf_probe_read_user_str(open->its.text, ARGUMENT_TEXT + 1, (const void *)address);
-	if (got <= 0)
+	got = user_string_read(open->its.text, ARGUMENT_TEXT + 1, address);
+	if (got < 0)
 		return ARGUMENT_UNKNOWN;
-	size = (u32)got - 1;
+	size = (u32)got;
 	if (size >= ARGUMENT_TEXT) {
 		size = ARGUMENT_TEXT - 1;
 		cut = ARGUMENT_CUT;

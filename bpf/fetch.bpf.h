@@ -65,6 +65,15 @@ static __always_inline struct call_plan *call_plan_of(u16 abi, s32 nr)
 
 #define AT_FDCWD (-100)
 
+/* Reads a string with its NUL. Returns its size without that, below 0 if it could not be read. */
+static __always_inline long user_string_read(void *to, u32 room, u64 address)
+{
+	long got = bpf_probe_read_user_str(to, room, (const void *)address);
+
+	/* Kernels before 6.16 do not count the NUL of an empty string. */
+	return got > 0 ? got - 1 : got;
+}
+
 /* Reads a string, or its beginning. Returns its size, below 0 if it could not be read. */
 static __always_inline long piece_read_string(const struct open_call *open,
 					      struct call_piece *piece, u64 address, u32 *flags)
@@ -79,9 +88,8 @@ static __always_inline long piece_read_string(const struct open_call *open,
 	if (room > MAX_FETCH)
 		room = MAX_FETCH;
 	got = open->reading.is_string == IN_KERNEL
-		      ? bpf_probe_read_kernel_str(piece + 1, room, (const void *)address)
-		      : bpf_probe_read_user_str(piece + 1, room, (const void *)address);
-	got--;
+		      ? bpf_probe_read_kernel_str(piece + 1, room, (const void *)address) - 1
+		      : user_string_read(piece + 1, room, address);
 	if (got <= (long)limit)
 		return got;
 	*flags |= PIECE_CUT;
@@ -305,9 +313,28 @@ LOOKED_AT_ONCE int fetch_iovec(u32 index, u32 part, u64 address, u64 count)
 }
 
 /* Offsets in a struct msghdr, by the size of an address. */
-#define MSGHDR_IOVEC(word) (2 * (word))
-#define MSGHDR_BYTES(word) (7 * (word))
-#define SOCKADDR_MAX       128
+#define MSGHDR_IOVEC(word)   (2 * (word))
+#define MSGHDR_CONTROL(word) (4 * (word))
+#define MSGHDR_BYTES(word)   (7 * (word))
+#define SOCKADDR_MAX         128
+#define CONTROL_MAX          128
+
+/* Reads msg_control. A function of its own, as the stack of the one that reads a message is full. */
+LOOKED_AT_ONCE int fetch_control(u32 index, u64 address)
+{
+	struct open_call *open = open_call_at(index);
+	u64 control, size;
+	u32 word;
+
+	if (!open)
+		return 0;
+	word = open->reading.word;
+	if (read_word(open, address + MSGHDR_CONTROL(word), &control) ||
+	    read_word(open, address + MSGHDR_CONTROL(word) + word, &size))
+		return 1;
+	open->reading.limit = CONTROL_MAX;
+	return control && (u32)size ? piece_add(index, PART_CONTROL, control, (u32)size) : 0;
+}
 
 LOOKED_AT_ONCE int fetch_msghdr(u32 index, u64 address)
 {
@@ -328,6 +355,7 @@ LOOKED_AT_ONCE int fetch_msghdr(u32 index, u64 address)
 	open->reading.limit = SOCKADDR_MAX;
 	if (name && (u32)name_size)
 		piece_add(index, PART_NAME, name, (u32)name_size);
+	fetch_control(index, address);
 	open->reading.limit = limit;
 	return iovec && count ? fetch_iovec(index, PART_IOVEC, iovec, count) : 0;
 }
@@ -396,7 +424,7 @@ LOOKED_AT_ONCE int fetch_run(u32 index, u32 i, u32 flags)
 	size = fetch_size(open, fetch);
 	if (size > 0xffffffff)
 		size = 0xffffffff;
-	return size ? piece_add(index, PART_SELF, address, size) : 0;
+	return size ? piece_add(index, fetch->part, address, size) : 0;
 }
 
 /* Whether what an argument points at is read in this call: another one may decide. */

@@ -38,10 +38,11 @@ struct call_fetch {
 	__u64 when; /* a bit for each; 0: always */
 	__u32 base;
 	__u8 which;
-	__u8 pad[3];
+	__u8 part; /* enum piece_part, of FETCH_BYTES to FETCH_POINTED: PART_SELF or PART_AFTER */
+	__u8 pad[2];
 };
 
-#define CALL_FETCHES 6
+#define CALL_FETCHES 8
 
 /* The plan of one call number of one ABI. */
 struct call_plan {
@@ -63,8 +64,11 @@ struct call_plan {
 enum piece_part {
 	PART_SELF =
 		0, /* the string, the bytes, the array of struct iovec, the struct msghdr; of strings nothing */
-	PART_NAME = 1,    /* of a msghdr: msg_name */
-	PART_IOVEC = 2,   /* of a msghdr: the array */
+	PART_NAME = 1,  /* of a msghdr: msg_name */
+	PART_IOVEC = 2, /* of a msghdr: the array */
+	PART_AFTER =
+		3, /* what the kernel has left where PART_SELF was: of select() the ready ones */
+	PART_CONTROL = 4, /* of a msghdr: msg_control */
 	PART_BUFFERS = 8, /* the buffer of the first iovec, the first of the strings, and so on */
 };
 

@@ -18,6 +18,12 @@ bool call_find_memory(const struct call *call, size_t i, unsigned int part, stru
 	return call->has_pieces && call_pieces_find(&call->pieces, i, part, ret);
 }
 
+bool call_find_after(const struct call *call, size_t i, struct call_memory *ret)
+{
+	return !call->has_failed && call_find_memory(call, i, PART_AFTER, ret) &&
+	       !(ret->flags & PIECE_UNREADABLE);
+}
+
 static bool is_always_read(enum argument_kind kind)
 {
 	return kind == ARG_PATH || kind == ARG_STRING || kind == ARG_BUFFER || kind == ARG_IOVEC ||
@@ -76,12 +82,12 @@ size_t call_length(const struct call *call, const struct argument *argument)
 	return length;
 }
 
-void call_put_fd(const struct call *call, int fd, bool is_dirfd)
+void call_put_fd(const struct call *call, int fd, enum fd_role role)
 {
-	bool is_cwd = is_dirfd && fd == AT_FDCWD;
+	bool is_cwd = role == FD_DIRECTORY && fd == AT_FDCWD;
 	struct fd_text name = { .text = NULL };
 
 	if (call->fd_name && (fd >= 0 || is_cwd))
-		name = call->fd_name(call->context, call->record, fd, false);
+		name = call->fd_name(call->context, call->record, fd, role == FD_MADE);
 	call->to->ops->fd(call->to, fd, is_cwd ? "AT_FDCWD" : NULL, name);
 }

@@ -31,6 +31,7 @@ struct call_shape {
 	char name[SYSCALL_NAME_MAX];
 	size_t name_length;
 	bool is_raw, is_verbose;
+	bool is_wait; /* without a child that has changed, 0 is returned and nothing is written */
 };
 
 struct call {
@@ -43,7 +44,8 @@ struct call {
 	enum syscall_abi abi; /* one that exists */
 	enum layout layout;
 	size_t data_bytes; /* of a buffer, that are shown */
-	bool has_failed, has_pieces;
+	bool has_failed;   /* the kernel wrote nothing */
+	bool has_pieces;
 	struct call_pieces pieces; /* if it has any */
 };
 
@@ -67,6 +69,9 @@ static inline bool abi_has_32_bits(enum syscall_abi abi)
 bool call_find_memory(const struct call *call, size_t i, unsigned int part,
 		      struct call_memory *ret);
 
+/* What the kernel has left of what an argument points at; false: nobody knows. */
+bool call_find_after(const struct call *call, size_t i, struct call_memory *ret);
+
 /* Writes an address for lack of something better. */
 void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory);
 
@@ -77,8 +82,14 @@ bool call_take_memory(const struct call *call, const struct argument *argument, 
 /* Writes the data of a buffer, of which length bytes are valid; SIZE_MAX: all that were read. */
 void call_put_data(const struct call *call, const struct call_memory *memory, size_t length);
 
+enum fd_role {
+	FD_USED,
+	FD_DIRECTORY, /* it may be AT_FDCWD */
+	FD_MADE,      /* by this call: what it was before is another file */
+};
+
 /* A descriptor with its name. */
-void call_put_fd(const struct call *call, int fd, bool is_dirfd);
+void call_put_fd(const struct call *call, int fd, enum fd_role role);
 
 /* Elements an address points at: SIZE_MAX if nobody knows. */
 size_t call_length(const struct call *call, const struct argument *argument);

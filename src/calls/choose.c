@@ -139,6 +139,7 @@ static const struct {
 	{ TIOCGWINSZ, true, "winsize" }, { TIOCSWINSZ, false, "winsize" },
 	{ TIOCGPGRP, true, "int" },      { TIOCSPGRP, false, "int" },
 	{ FIONREAD, true, "int" },       { FIONBIO, false, "int" },
+	{ FIOASYNC, false, "int" },
 };
 
 static const struct argument *choose_ioctl(const struct call *call, size_t *at,

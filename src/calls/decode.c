@@ -46,6 +46,7 @@ static void shape_fill(const struct decode_options *options, enum syscall_abi ab
 	syscall_name(abi, nr, ret->name, sizeof(ret->name));
 	ret->name_length = strlen(ret->name);
 	ret->choose = argument_chooser_find(ret->name);
+	ret->is_wait = !strcmp(ret->name, "wait4") || !strcmp(ret->name, "waitpid");
 	ret->is_raw = options->raw && syscall_set_has(options->raw, abi, nr);
 	ret->is_verbose = options->verbose && syscall_set_has(options->verbose, abi, nr);
 }
@@ -102,7 +103,7 @@ static bool was_read_late(const struct call *call, const struct argument *argume
 {
 	struct call_memory memory;
 
-	return call->has_pieces && !argument->is_written &&
+	return call->has_pieces && !call->shape->is_raw && !argument->is_written &&
 	       (call_find_memory(call, i, PART_SELF, &memory) ||
 		call_find_memory(call, i, PART_BUFFERS, &memory)) &&
 	       (memory.flags & (PIECE_AT_EXIT | PIECE_UNREADABLE)) == PIECE_AT_EXIT;
@@ -137,7 +138,8 @@ static void call_begin(struct call *call, struct call_decoder *decoder,
 	to->shows_names = to->style == STYLE_STRACE && !strcmp(call->shape->name, "clone");
 	call->abi = abi_of(record);
 	call->layout = layouts[call->abi];
-	call->has_failed = !(record->flags & CALL_RETURNED) || result_errno(record);
+	call->has_failed = !(record->flags & CALL_RETURNED) || result_errno(record) ||
+			   (!record->result && call->shape->is_wait);
 	call->has_pieces = record->size > sizeof(*record);
 	if (call->has_pieces)
 		call_pieces_read(record, &call->pieces);
@@ -208,6 +210,19 @@ bool call_put_ready(struct call_decoder *decoder, const struct call_record *reco
 		return false;
 	structure_put_ready(&call, &memory);
 	return true;
+}
+
+bool call_put_after(struct call_decoder *decoder, const struct call_record *record, size_t i,
+		    struct value_writer *to)
+{
+	struct call_memory memory;
+	struct call call;
+
+	call_begin(&call, decoder, record, to);
+	/* strace has no names there. */
+	call.fd_name = NULL;
+	return i < call.shape->arguments->count && call_find_after(&call, i, &memory) &&
+	       structure_put(&call, &call.shape->arguments->arguments[i], i, &memory);
 }
 
 /* How many bytes of an argument's buffers are valid. */

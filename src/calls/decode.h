@@ -66,6 +66,10 @@ const struct flag_set *call_set(const struct call_decoder *decoder, enum own_set
 bool call_put_ready(struct call_decoder *decoder, const struct call_record *record,
 		    struct value_writer *to);
 
+/* Writes what the kernel has left of what argument i points at. False: nobody knows. */
+bool call_put_after(struct call_decoder *decoder, const struct call_record *record, size_t i,
+		    struct value_writer *to);
+
 /* A buffer that a call has moved: a part of one of its arguments. */
 struct call_buffer {
 	struct call_memory memory; /* as far as it is in the record */

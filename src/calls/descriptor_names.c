@@ -140,20 +140,26 @@ static struct fd_entry *entry_ask(struct descriptors *d, struct fd_process *proc
 	struct fd_entry *entry = fd_entry_find(&d->table, process, fd);
 	struct fd_name *name = entry ? fd_name_ref(entry->name) : NULL;
 	uint32_t flags = entry ? entry->flags : 0;
+	uint64_t known_ns = entry && !(flags & ENTRY_ASKED) ? entry->known_ns : 0;
 
 	if (entry && entry_is_stale(process, entry))
 		flags &= ~ENTRY_INCOMPLETE;
 	name = name_ask(d, process, fd, name, &flags);
+	/* A name that is still right is as old as it was. */
+	if (flags & ENTRY_LATE || !known_ns) {
+		flags |= ENTRY_ASKED;
+		known_ns = clock_mono_ns();
+	}
 	entry = fd_entry_set(&d->table, process, fd, name, flags);
 	if (entry)
-		entry->asked_ns = clock_mono_ns();
+		entry->known_ns = known_ns;
 	return entry;
 }
 
 /* /proc's answer from before the call is certain if no call has changed the descriptor since. */
 static void entry_confirm(const struct descriptors *d, struct fd_entry *entry)
 {
-	if (entry->asked_ns && d->begin_ns > entry->asked_ns)
+	if (entry->flags & ENTRY_ASKED && d->begin_ns > entry->known_ns)
 		entry->flags &= ~(uint32_t)ENTRY_LATE;
 }
 
@@ -215,6 +221,9 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 		return change_name(d, change, ret);
 	process = fd_process_find(&d->table, pid);
 	entry = process ? fd_entry_find(&d->table, process, fd) : NULL;
+	/* Then the number was another file's when the call began. */
+	if (entry && !(entry->flags & ENTRY_ASKED) && d->begin_ns && entry->known_ns > d->begin_ns)
+		return false;
 	if (entry && !entry_is_stale(process, entry))
 		entry_confirm(d, entry);
 	if (entry && !entry_is_stale(process, entry) && !(entry->flags & ENTRY_INCOMPLETE))
@@ -243,9 +252,16 @@ void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd)
 void change_stage(struct descriptors *d, int fd, struct fd_name *name, uint32_t flags)
 {
 	if (d->staged.nr_changes < MAX_CHANGES)
-		d->staged.changes[d->staged.nr_changes++] = (struct change){ fd, name, flags };
+		d->staged.changes[d->staged.nr_changes++] =
+			(struct change){ fd, name, flags, d->end_ns };
 	else
 		fd_name_drop(&d->table, name);
+}
+
+void change_keep(struct descriptors *d, uint64_t since_ns)
+{
+	if (d->staged.nr_changes)
+		d->staged.changes[d->staged.nr_changes - 1].since_ns = since_ns;
 }
 
 /* Closes the descriptors of a range, or marks them to be closed on exec. */
@@ -318,7 +334,7 @@ static void child_fill(struct descriptors *d, struct fd_process *child,
 
 		if (!entry_is_stale(parent, entry))
 			fd_entry_set(&d->table, child, entry->fd, fd_name_ref(entry->name),
-				     entry->flags);
+				     entry->flags & ~(uint32_t)ENTRY_ASKED);
 		i = entry->newer;
 	}
 }
@@ -361,10 +377,12 @@ static void staged_settle(struct descriptors *d)
 		struct fd_entry *entry = fd_entry_find(&d->table, process, change->fd);
 
 		if (change->name || change->flags & ENTRY_LATE)
-			fd_entry_set(&d->table, process, change->fd, steal_ptr(&change->name),
-				     change->flags);
+			entry = fd_entry_set(&d->table, process, change->fd,
+					     steal_ptr(&change->name), change->flags);
 		else if (entry)
-			fd_entry_drop(&d->table, entry);
+			fd_entry_drop(&d->table, steal_ptr(&entry));
+		if (entry)
+			entry->known_ns = change->since_ns;
 	}
 	if (staged->execs)
 		exec_settle(d, process);
@@ -407,10 +425,16 @@ void descriptors_follow(struct descriptors *d, const struct call_record *record,
 	process = process_of(d, record);
 	process->seen_ns = record->end_ns;
 	d->begin_ns = record->flags & CALL_TIMED ? above(record->end_ns, record->wall_ns) : 0;
+	d->end_ns = record->end_ns;
 	process->generation += unseen;
 	d->staged.pid = record->pid;
 	d->staged.refused = record->flags & CALL_RETURNED && record->result == -EBADF;
 	lesson_learn(d, process, record);
+}
+
+void descriptors_begin(struct descriptors *d, uint64_t begin_ns)
+{
+	d->begin_ns = begin_ns;
 }
 
 void descriptors_forget(struct descriptors *d, uint32_t pid)

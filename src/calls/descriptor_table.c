@@ -287,6 +287,7 @@ struct fd_entry *fd_entry_set(struct fd_table *table, struct fd_process *process
 	fd_entry_rename(table, entry, name);
 	entry->generation = process->generation;
 	entry->flags = flags;
+	entry->known_ns = 0;
 	return entry;
 }
 

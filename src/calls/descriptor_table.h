@@ -29,6 +29,7 @@ enum entry_flag {
 	ENTRY_CLOSES_ON_EXEC = 1 << 1,
 	ENTRY_STAYS_ON_EXEC = 1 << 2, /* neither: not known */
 	ENTRY_INCOMPLETE = 1 << 3,    /* /proc has a better name */
+	ENTRY_ASKED = 1 << 4,         /* known from /proc; else from the call that has made it */
 };
 
 struct fd_entry {
@@ -36,7 +37,7 @@ struct fd_entry {
 	uint32_t process;      /* index */
 	int32_t fd;            /* or AT_FDCWD */
 	uint32_t generation;   /* of its process when this was known to be so */
-	uint64_t asked_ns;     /* CLOCK_MONOTONIC when /proc had said so; 0: calls told it */
+	uint64_t known_ns;     /* since when; CLOCK_MONOTONIC, 0: not known */
 	uint32_t flags;        /* enum entry_flag */
 	uint32_t next;         /* in its bucket; so is every index here: 0 for none */
 	uint32_t newer, older; /* of the same process */
@@ -91,7 +92,7 @@ struct fd_entry *fd_entry_find(const struct fd_table *table, const struct fd_pro
 
 /*
  * Sets what a descriptor is; the name is taken over. Others may be forgotten for it. NULL: there is no
- * room.
+ * room. Nobody knows since when it is that.
  */
 struct fd_entry *fd_entry_set(struct fd_table *table, struct fd_process *process, int fd,
 			      struct fd_name *name, uint32_t flags);

@@ -75,9 +75,16 @@ CLEANUP_OF(descriptors, descriptors_free)
 void descriptors_follow(struct descriptors *d, const struct call_record *record, bool unseen);
 
 /*
+ * Names are wanted of a call that is not followed, as it has not ended, and began then (CLOCK_MONOTONIC): not of
+ * files that were opened since. descriptors_follow() sets the same of its record.
+ */
+void descriptors_begin(struct descriptors *d, uint64_t begin_ns);
+
+/*
  * The name of a descriptor of the process whose record was followed last: "/srv/www/index.html",
  * "TCP 127.0.0.1:80->127.0.0.1:4711", "socket:[123]", "pipe:[77]", "anon_inode:[eventpoll]"; a path is as
- * the program named it, but absolute. False: nobody knows, or there is no such descriptor.
+ * the program named it, but absolute. False: nobody knows, or there is no such descriptor; or its number has
+ * become this file's since the call began.
  */
 bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
 		      struct descriptor_name *ret);

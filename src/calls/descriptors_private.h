@@ -18,6 +18,7 @@ struct change {
 	int fd;
 	struct fd_name *name; /* owned; NULL: it is to be asked for */
 	uint32_t flags;       /* enum entry_flag */
+	uint64_t since_ns;    /* when it became that */
 };
 
 #define MAX_CHANGES 2
@@ -41,7 +42,8 @@ struct descriptors {
 	struct fd_table table;
 	struct staged staged;
 	uint64_t asked;
-	uint64_t begin_ns; /* of the call that was followed last; 0: not known */
+	uint64_t begin_ns; /* of the call whose descriptors are named; 0: not known */
+	uint64_t end_ns;   /* of the call that was followed last */
 	uint8_t lesson_of[NR_SYSCALL_ABI][LESSON_NUMBERS]; /* one more than its index; 0: none */
 };
 
@@ -58,5 +60,8 @@ struct fd_entry *entry_known(struct descriptors *d, const struct fd_process *pro
 /* The same, but /proc is asked if need be. */
 struct fd_entry *entry_get(struct descriptors *d, struct fd_process *process, int fd);
 
-/* Takes the name over. */
+/* Takes the name over. The descriptor is a new one, unless change_keep() follows. */
 void change_stage(struct descriptors *d, int fd, struct fd_name *name, uint32_t flags);
+
+/* The last change is of a descriptor that has been there since then, and is only named better. */
+void change_keep(struct descriptors *d, uint64_t since_ns);

@@ -63,7 +63,8 @@ static void put_address(const struct call *call, const struct argument *argument
 
 static void put_fd(const struct call *call, const struct argument *argument, size_t i)
 {
-	call_put_fd(call, (int)call_argument(call, i), argument->kind == ARG_DIRFD);
+	call_put_fd(call, (int)call_argument(call, i),
+		    argument->kind == ARG_DIRFD ? FD_DIRECTORY : FD_USED);
 }
 
 static void put_string(const struct call *call, const struct argument *argument, size_t i)
@@ -139,6 +140,18 @@ static void put_msghdr(const struct call *call, const struct argument *argument,
 		structure_put_msghdr(call, argument, i, &memory);
 }
 
+/* strace has the ready descriptors of select() in its result. */
+static void put_after(const struct call *call, const struct argument *argument, size_t i)
+{
+	bool is_in_result = call->to->style == STYLE_STRACE && !strcmp(argument->type, "fd_set");
+	struct call_memory memory;
+
+	if (is_in_result || !call_find_after(call, i, &memory))
+		return;
+	call->to->ops->after(call->to);
+	structure_put(call, argument, i, &memory);
+}
+
 static void put_struct(const struct call *call, const struct argument *argument, size_t i)
 {
 	struct call_memory memory;
@@ -151,9 +164,12 @@ static void put_struct(const struct call *call, const struct argument *argument,
 		call->to->ops->group_end(call->to);
 		return;
 	}
-	if (call_take_memory(call, argument, i, PART_SELF, address, &memory) &&
-	    !structure_put(call, argument, i, &memory))
+	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
+		return;
+	if (!structure_put(call, argument, i, &memory))
 		call_put_address(call, address, NULL);
+	else
+		put_after(call, argument, i);
 }
 
 static void put_flags(const struct call *call, const struct argument *argument, size_t i)

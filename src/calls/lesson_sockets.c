@@ -142,6 +142,7 @@ static void end_change(const struct lesson *lesson, size_t offset)
 	int fd = fd_argument(lesson, 0);
 	const struct fd_entry *entry = entry_known(lesson->d, lesson->process, fd);
 	struct socket_text socket;
+	uint64_t since_ns;
 	uint32_t flags;
 
 	if (!entry)
@@ -152,10 +153,13 @@ static void end_change(const struct lesson *lesson, size_t offset)
 		return;
 	}
 	socket_text_read(entry->name, &socket);
-	if (address_find(lesson, 1, (char *)&socket + offset))
+	since_ns = entry->known_ns;
+	if (address_find(lesson, 1, (char *)&socket + offset)) {
 		stage_socket_text(lesson, fd, &socket, flags);
-	else
+		change_keep(lesson->d, since_ns);
+	} else {
 		stage_unknown(lesson, fd);
+	}
 }
 
 void learn_local_end(const struct lesson *lesson)
@@ -176,6 +180,21 @@ void learn_connect(const struct lesson *lesson)
 		learn_peer(lesson);
 }
 
+/* At which of a host's addresses a client has found a server that listens at all of them, no call says. */
+static void wildcard_hide(char address[ADDRESS_MAX])
+{
+	static const char *const wildcards[] = { "0.0.0.0:", "[::]:" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wildcards); i++) {
+		size_t length = strlen(wildcards[i]);
+
+		if (strncmp(address, wildcards[i], length) != 0)
+			continue;
+		memmove(address + 2, address + length, strlen(address + length) + 1);
+		memcpy(address, "*:", 2);
+	}
+}
+
 /* It has the protocol and address of the listening socket; the kernel has written its peer. */
 void learn_accept(const struct lesson *lesson)
 {
@@ -191,6 +210,7 @@ void learn_accept(const struct lesson *lesson)
 	}
 	flags |= entry->flags & ENTRY_LATE;
 	socket_text_read(entry->name, &socket);
+	wildcard_hide(socket.local);
 	is_told = address_find(lesson, 1, socket.peer);
 	if (strcmp(socket.protocol, "UNIX") && !(is_told && *socket.peer))
 		stage_unknown(lesson, fd_result(lesson));

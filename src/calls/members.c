@@ -92,7 +92,7 @@ static const struct member u32[] = { NATURAL("", TYPE_U32) };
 static const struct member u64[] = { NATURAL("", TYPE_U64) };
 static const struct member size_[] = { NATURAL("", TYPE_ADDRESS) };
 static const struct member ulong_[] = { MEMBER("", TYPE_ADDRESS, FORM_HEX) };
-static const struct member fd[] = { MEMBER("", TYPE_S32, FORM_FD) };
+static const struct member fd[] = { MEMBER("", TYPE_S32, FORM_MADE_FD) };
 static const struct member wait_status[] = { MEMBER("", TYPE_S32, FORM_WAIT) };
 static const struct member errno_[] = { MEMBER("", TYPE_S32, FORM_ERRNO) };
 
@@ -315,7 +315,7 @@ static const struct member sysinfo_[] = {
 
 static const struct member clone_args[] = {
 	WITH_SET("flags", TYPE_U64, FORM_FLAGS, OWN_CLONE),
-	MEMBER("pidfd", TYPE_U64, FORM_ADDRESS_IF),
+	MEMBER("pidfd", TYPE_U64, FORM_PIDFD),
 	MEMBER("child_tid", TYPE_U64, FORM_ADDRESS_IF),
 	MEMBER("parent_tid", TYPE_U64, FORM_ADDRESS_IF),
 	MEMBER("exit_signal", TYPE_U64, FORM_SIGNAL),

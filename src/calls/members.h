@@ -26,7 +26,9 @@ enum member_form {
 	FORM_HEX,
 	FORM_ADDRESS,
 	FORM_ADDRESS_IF, /* not if it is 0 */
+	FORM_PIDFD,      /* an address, if the flags have CLONE_PIDFD */
 	FORM_FD,
+	FORM_MADE_FD, /* a descriptor that the call has made */
 	FORM_FLAGS,
 	FORM_ENUM,
 	FORM_READY,   /* flags that are there after the call */

@@ -3,6 +3,7 @@
 #include "calls/odd_structures.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 
 #include "base/text.h"
 #include "calls/sets.h"
@@ -145,6 +146,82 @@ void siginfo_put(const struct call *call, const struct argument *argument,
 		put_code(to, (uint32_t)signal, (int32_t)code);
 		put_details(call, memory, (uint32_t)signal, (int32_t)code);
 	}
+	to->ops->group_end(to);
+}
+
+/* --- messages of control ------------------------------------------------------------------------ */
+
+static const struct flag_name control_types[] = {
+	CODE(SCM_RIGHTS),
+	CODE(SCM_CREDENTIALS),
+};
+
+static void put_descriptors(const struct call *call, const struct call_memory *memory,
+			    enum fd_role role)
+{
+	struct value_writer *to = call->to;
+
+	to->ops->group(to, GROUP_LIST);
+	for (size_t at = 0; at + sizeof(int32_t) <= memory->size; at += sizeof(int32_t))
+		call_put_fd(call, (int)memory_word(memory->bytes + at, 4, true), role);
+	to->ops->group_end(to);
+}
+
+static void put_credentials(const struct call *call, const struct call_memory *memory)
+{
+	struct value_writer *to = call->to;
+
+	to->ops->group(to, GROUP_STRUCT);
+	put_number(to, "pid", memory, 0);
+	put_number(to, "uid", memory, 4);
+	put_number(to, "gid", memory, 8);
+	to->ops->group_end(to);
+}
+
+static void put_control(const struct call *call, uint64_t level, uint64_t type,
+			const struct call_memory *data, enum fd_role role)
+{
+	static const struct flag_set types = SET(control_types);
+	struct value_writer *to = call->to;
+	bool is_socket = level == SOL_SOCKET;
+
+	to->ops->field(to, "cmsg_level");
+	set_put_enum(to, own_set(to, OWN_LEVEL), level);
+	to->ops->field(to, "cmsg_type");
+	set_put_enum(to, is_socket ? &types : NULL, type);
+	to->ops->field(to, "cmsg_data");
+	if (is_socket && type == SCM_RIGHTS)
+		put_descriptors(call, data, role);
+	else if (is_socket && type == SCM_CREDENTIALS)
+		put_credentials(call, data);
+	else
+		to->ops->string(to, data->bytes, data->size, false);
+}
+
+void control_put(const struct call *call, const struct argument *argument,
+		 const struct call_memory *memory, uint64_t length)
+{
+	enum fd_role role = argument->is_written ? FD_MADE : FD_USED;
+	size_t word = layout_pointer(call->layout), head = word + 8, at = 0;
+	struct value_writer *to = call->to;
+	uint64_t size, level, type;
+
+	to->ops->group(to, GROUP_LIST);
+	while (member_read(memory, at, word, false, &size) && size >= head &&
+	       size <= memory->size - at && member_read(memory, at + word, 4, true, &level) &&
+	       member_read(memory, at + word + 4, 4, true, &type)) {
+		const struct call_memory data = { .bytes = memory->bytes + at + head,
+						  .size = size - head };
+
+		to->ops->group(to, GROUP_STRUCT);
+		to->ops->field(to, "cmsg_len");
+		to->ops->natural(to, size);
+		put_control(call, level, type, &data, role);
+		to->ops->group_end(to);
+		at += (size + word - 1) / word * word;
+	}
+	if (at < length)
+		to->ops->more(to);
 	to->ops->group_end(to);
 }
 

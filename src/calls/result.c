@@ -69,6 +69,36 @@ static bool put_poll(struct call_decoder *decoder, const struct call_record *rec
 	return out->used > before;
 }
 
+/* strace lists the ready descriptors of sets that have any here. */
+static bool put_select(struct call_decoder *decoder, const struct call_record *record,
+		       enum call_style style, struct line *out)
+{
+	static const char *const names[] = { NULL, "in ", "out ", "except " };
+	const char *before = " (";
+	struct text_writer writer;
+
+	if (style != STYLE_STRACE)
+		return false;
+	line_put_number(out, record->result);
+	if (!record->result)
+		line_put_word(out, " (Timeout)");
+	for (size_t i = 1; record->result && i < ARRAY_SIZE(names); i++) {
+		size_t start = out->used, value;
+
+		line_put_word(out, before);
+		line_put_word(out, names[i]);
+		value = out->used;
+		text_writer_init(&writer, STYLE_STRACE, out);
+		if (call_put_after(decoder, record, i, &writer.base) && out->used > value + 2)
+			before = ", ";
+		else
+			out->used = start;
+	}
+	if (*before == ',')
+		line_put_char(out, ')');
+	return true;
+}
+
 static bool put_umask(struct call_decoder *decoder, const struct call_record *record,
 		      enum call_style style, struct line *out)
 {
@@ -83,8 +113,9 @@ static const struct {
 	bool (*put)(struct call_decoder *decoder, const struct call_record *record,
 		    enum call_style style, struct line *out);
 } specials[] = {
-	{ "fcntl", put_fcntl }, { "fcntl64", put_fcntl }, { "poll", put_poll },
-	{ "ppoll", put_poll },  { "umask", put_umask },
+	{ "fcntl", put_fcntl },     { "fcntl64", put_fcntl },          { "poll", put_poll },
+	{ "ppoll", put_poll },      { "select", put_select },          { "_newselect", put_select },
+	{ "pselect6", put_select }, { "pselect6_time64", put_select }, { "umask", put_umask },
 };
 
 void result_put(struct call_decoder *decoder, const struct call_record *record,

@@ -39,6 +39,7 @@ const struct flag_set *own_set_find(enum own_set set)
 		[OWN_PROTOCOL] = "socket_protocol",
 		[OWN_SOL_SOCKET] = "socket_option",
 		[OWN_SOL_TCP] = "tcp_option",
+		[OWN_LEVEL] = "socket_level",
 		[OWN_SOL_IP] = "ip_option",
 		[OWN_SOL_IPV6] = "ipv6_option",
 		[OWN_STACK] = "sigaltstack",

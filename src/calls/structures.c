@@ -5,6 +5,7 @@
  */
 #include "calls/structures.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -90,7 +91,7 @@ static size_t layout_size(const struct call *call, const struct structure *struc
 struct walk {
 	const struct call *call;
 	struct value_writer *to;
-	uint64_t mode;   /* of the file that it is about */
+	uint64_t mode;   /* of the file that it is about; of clone3() its flags */
 	bool has_events; /* of a pollfd: there is a descriptor */
 	bool has_more;   /* something is not shown */
 	bool is_whole;   /* it is as long as the program says */
@@ -115,6 +116,8 @@ static bool member_is_shown(struct walk *walk, const struct member *member, uint
 		return is_verbose || is_device(walk->mode);
 	case FORM_SIZE:
 		return is_verbose || !is_device(walk->mode);
+	case FORM_PIDFD:
+		return walk->mode & CLONE_PIDFD;
 	case FORM_ADDRESS_IF:
 	case FORM_MODE_IF:
 		return value != 0;
@@ -176,7 +179,10 @@ static void put_special(struct walk *walk, const struct member *member, uint64_t
 	switch (member->form) {
 	case FORM_FD:
 		walk->has_events = (int)value >= 0;
-		call_put_fd(walk->call, (int)value, false);
+		call_put_fd(walk->call, (int)value, FD_USED);
+		break;
+	case FORM_MADE_FD:
+		call_put_fd(walk->call, (int)value, FD_MADE);
 		break;
 	case FORM_MODE:
 		walk->mode = value;
@@ -216,6 +222,7 @@ static void put_word(struct walk *walk, const struct member *member, uint64_t va
 		break;
 	case FORM_FLAGS:
 	case FORM_READY:
+		walk->mode = member->set == OWN_CLONE ? value : walk->mode;
 		set_put_flags(to, own_set(to, member->set), value);
 		break;
 	case FORM_ENUM:
@@ -375,7 +382,7 @@ static void put_bits(const struct call *call, const struct call_memory *memory, 
 		if (!(memory->bytes[i / 8] >> i % 8 & 1))
 			continue;
 		if (is_fd)
-			call_put_fd(call, (int)i, false);
+			call_put_fd(call, (int)i, FD_USED);
 		else
 			to->ops->natural(to, i);
 	}
@@ -590,7 +597,7 @@ void structure_put_msghdr(const struct call *call, const struct argument *argume
 	uint64_t bytes = argument->is_written ? (uint64_t)call->record->result : UINT64_MAX;
 	struct value_writer *to = call->to;
 	struct message message;
-	struct call_memory iovec;
+	struct call_memory iovec, control;
 
 	if (!message_read(call, memory, &message)) {
 		to->ops->string(to, memory->bytes, memory->size, true);
@@ -605,7 +612,11 @@ void structure_put_msghdr(const struct call *call, const struct argument *argume
 	to->ops->natural(to, message.iovec_count);
 	if (message.control_length) {
 		to->ops->field(to, "msg_control");
-		call_put_address(call, message.control, NULL);
+		if (call_find_memory(call, i, PART_CONTROL, &control) &&
+		    !(control.flags & PIECE_UNREADABLE))
+			control_put(call, argument, &control, message.control_length);
+		else
+			call_put_address(call, message.control, NULL);
 	}
 	to->ops->field(to, "msg_controllen");
 	to->ops->natural(to, message.control_length);

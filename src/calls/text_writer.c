@@ -131,6 +131,11 @@ static void put_address(struct value_writer *to, uint64_t address, enum address_
 		line_put_word(out, state == ADDRESS_ABSENT ? " (not in memory)" : " (not read)");
 }
 
+static void put_after(struct value_writer *to)
+{
+	line_put(writer_of(to)->out, " => ", 4);
+}
+
 /* --- groups ------------------------------------------------------------------------------------- */
 
 static void put_group(struct value_writer *to, enum group_kind kind)
@@ -198,6 +203,7 @@ void text_writer_init(struct text_writer *writer, enum call_style style, struct 
 		.string = put_string,
 		.fd = put_fd,
 		.address = put_address,
+		.after = put_after,
 		.group = put_group,
 		.field = put_field,
 		.more = put_more,

@@ -45,6 +45,7 @@ enum own_set {
 	OWN_SEEK,
 	OWN_MSG,
 	OWN_PROTOCOL,
+	OWN_LEVEL,
 	OWN_SOL_SOCKET,
 	OWN_SOL_TCP,
 	OWN_SOL_IP,
@@ -84,6 +85,9 @@ struct value_writer_ops {
 	/* word: instead of the number, or NULL. */
 	void (*fd)(struct value_writer *to, int fd, const char *word, struct fd_text name);
 	void (*address)(struct value_writer *to, uint64_t address, enum address_state state);
+
+	/* The value that the kernel has left in place of the one before follows. */
+	void (*after)(struct value_writer *to);
 
 	void (*group)(struct value_writer *to, enum group_kind kind);
 	void (*field)(struct value_writer *to, const char *name);

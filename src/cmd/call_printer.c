@@ -14,7 +14,7 @@
 #include "calls/truss.h"
 #include "collect/descriptor_links.h"
 #include "json/call.h"
-#include "model/label.h"
+#include "report/report.h"
 
 /* Remembers what was shown of a thread. */
 struct thread_shown {
@@ -58,6 +58,7 @@ struct call_printer {
 	uint64_t asking_ns;        /* it took so long to ask for descriptors */
 	int64_t sockets_ns;        /* that may go into looking up sockets now; negative: a debt */
 	uint64_t sockets_asked_ns; /* CLOCK_MONOTONIC when that was found out */
+	uint32_t unexamined;       /* threads that sleep */
 	int err;                   /* of writing */
 	char fd_name[PATH_MAX + 1];
 };
@@ -179,26 +180,6 @@ static void print_gap(struct call_printer *p, const struct call_record *record,
 	line_put_word(line, " not shown\n");
 }
 
-static void print_below(struct call_printer *p, const char *text)
-{
-	line_put_word(&p->line, "        ");
-	line_put_word(&p->line, text);
-	line_put_char(&p->line, '\n');
-}
-
-/* The frames below a line of text. */
-static void print_stack(struct call_printer *p, const struct stack *stack)
-{
-	for (size_t i = 0; stack && i < stack->nr_frames; i++) {
-		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
-
-		if (text)
-			print_below(p, text);
-	}
-	if (stack && stack_end_name(stack->end))
-		print_below(p, stack_end_name(stack->end));
-}
-
 /* Whether --dump names a descriptor of the call. */
 static bool uses_dumped(const struct call_record *record, uint64_t dumped)
 {
@@ -242,7 +223,8 @@ static void print_call(struct call_printer *p, const struct call_record *record,
 		if (uses_dumped(record, p->options->calls.dumped))
 			truss_put_buffers(p->decoder, record, p->rests, &p->line);
 	}
-	print_stack(p, stack);
+	if (stack)
+		report_put_stack(&p->line, stack, "        ");
 }
 
 /* Writes the text that was collected so far. */
@@ -461,18 +443,28 @@ void call_printer_show(struct call_printer *p, uint64_t horizon_ns)
 	order_release(p->order, horizon_ns == UINT64_MAX ? horizon_ns : horizon_ns - NS_PER_MS);
 }
 
-void call_printer_show_sleeper(struct call_printer *p, const struct call_record *record)
+static int show_sleeper(void *printer, const struct call_record *record)
 {
+	struct call_printer *p = printer;
 	struct thread_shown *thread = thread_of(p, record);
 
 	if (p->options->calls.format != CALL_FORMAT_TRUSS || call_printer_is_full(p) || !thread ||
 	    thread->sleeping == record->number || !call_filter_passes(&p->filter, record) ||
 	    !call_conditions_hold(&p->options->calls.view.conditions, record))
-		return;
+		return 0;
 	thread->sleeping = record->number;
+	descriptors_begin(p->descriptors, above(record->end_ns, record->wall_ns));
 	p->truss.is_sleeping = true;
 	truss_put_call(p->decoder, record, &p->truss, thread->last_ns, &p->line);
 	p->truss.is_sleeping = false;
+	return 0;
+}
+
+void call_printer_show_sleepers(struct call_printer *p, uint64_t started_ns, bool only_new)
+{
+	collector_take_sleepers(p->collector, started_ns, show_sleeper, p);
+	collector_take_early_sleepers(p->collector, started_ns, only_new, show_sleeper, p,
+				      &p->unexamined);
 }
 
 bool call_printer_is_full(const struct call_printer *p)
@@ -618,6 +610,16 @@ static void print_sum(const struct call_printer *p, const char *name, uint64_t l
 	fprintf(out, " + %" PRIu64 " lost = %" PRIu64 " %s\n", above(counted, told), counted, how);
 }
 
+/* The other formats do not have calls that sleep. */
+static void print_unexamined(const struct call_printer *p)
+{
+	if (p->unexamined && p->options->calls.format == CALL_FORMAT_TRUSS)
+		fprintf(stderr,
+			"bpftruss: %u thread%s that slept from the start on %s not examined: calls "
+			"(sleeping...) are missing\n",
+			p->unexamined, plural(p->unexamined), p->unexamined == 1 ? "was" : "were");
+}
+
 void call_printer_conclude(struct call_printer *p, const char *name,
 			   const struct snapshot *snapshot, const struct call_totals *totals)
 {
@@ -634,6 +636,7 @@ void call_printer_conclude(struct call_printer *p, const char *name,
 	if (p->line.has_late)
 		fprintf(stderr, "bpftruss: %s%s\n", name, LINE_LATE_LEGEND);
 	print_forgotten(p);
+	print_unexamined(p);
 	if (p->recorder)
 		print_reach(p, name);
 	/* A command that still runs may write to stderr, too: one write keeps the line whole. */

@@ -40,8 +40,11 @@ struct recorded_part {
 int call_printer_replay(struct call_printer *printer, const struct recorder *recorder,
 			const struct recorded_part *part);
 
-/* Prints a call that sleeps, unless it was printed already. */
-void call_printer_show_sleeper(struct call_printer *printer, const struct call_record *record);
+/*
+ * Shows calls that have slept since a moment (CLOCK_MONOTONIC), each of them once; see
+ * collector_take_early_sleepers() for only_new. call_printer_conclude() says how many threads were not examined.
+ */
+void call_printer_show_sleepers(struct call_printer *printer, uint64_t started_ns, bool only_new);
 
 /* Whether --max-events have been printed. */
 bool call_printer_is_full(const struct call_printer *printer);

@@ -39,12 +39,6 @@ static int take(void *context, const struct call_record *record)
 	return call_printer_add(context, record);
 }
 
-static int take_sleeper(void *context, const struct call_record *record)
-{
-	call_printer_show_sleeper(context, record);
-	return 0;
-}
-
 /* Whether the stacks of calls that wait to be shown have their names, or have had their time. */
 static bool names_have_come(struct view *view, uint64_t now_ns)
 {
@@ -107,7 +101,6 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 /* Takes and shows the calls that have ended so far. */
 static int look(struct view *view, bool is_last, struct diag *d)
 {
-	struct collector *collector = view->session.collector;
 	uint64_t horizon_ns = clock_mono_ns();
 	int err;
 
@@ -120,10 +113,7 @@ static int look(struct view *view, bool is_last, struct diag *d)
 		call_printer_show(view->printer, is_last ? UINT64_MAX : horizon_ns);
 	if (!is_last && horizon_ns - view->sleepers_ns > SLEEPERS_NS) {
 		view->sleepers_ns = horizon_ns;
-		collector_take_sleepers(collector, horizon_ns - NS_PER_SEC, take_sleeper,
-					view->printer);
-		collector_take_early_sleepers(collector, horizon_ns - NS_PER_SEC, true,
-					      take_sleeper, view->printer);
+		call_printer_show_sleepers(view->printer, horizon_ns - NS_PER_SEC, true);
 	}
 	return call_printer_flush(view->printer, d);
 }

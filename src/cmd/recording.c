@@ -108,12 +108,6 @@ bool recording_is_due(const struct recording *r, uint64_t now_ns)
 
 /* --- printing ------------------------------------------------------------------------------------- */
 
-static int take_sleeper(void *printer, const struct call_record *record)
-{
-	call_printer_show_sleeper(printer, record);
-	return 0;
-}
-
 /*
  * Prints the recording where the options say: what is wanted from before a moment, and all since.
  * The name distinguishes it from others.
@@ -139,9 +133,7 @@ static int recording_print(const struct recording *r, const struct options *o,
 	err = call_printer_replay(printer, r->recorder, &part);
 	if (err)
 		return diag_oom(d);
-	collector_take_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, take_sleeper, printer);
-	collector_take_early_sleepers(r->collector, r->horizon_ns - NS_PER_SEC, false, take_sleeper,
-				      printer);
+	call_printer_show_sleepers(printer, r->horizon_ns - NS_PER_SEC, false);
 	err = collector_call_totals(r->collector, &totals);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the totals: %s", strerror(-err));

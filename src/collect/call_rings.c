@@ -210,6 +210,11 @@ void call_rings_note_last(struct call_rings *rings, uint32_t index,
 	};
 }
 
+bool call_rings_knows_early(const struct call_rings *rings, uint32_t index, uint64_t start_ns)
+{
+	return index < rings->nr_early && rings->early[index] == start_ns;
+}
+
 bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t start_ns)
 {
 	while (rings->nr_early <= index) {
@@ -217,8 +222,6 @@ bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t st
 			return false;
 		rings->early[rings->nr_early++] = 0;
 	}
-	if (rings->early[index] == start_ns)
-		return false;
 	rings->early[index] = start_ns;
 	return true;
 }

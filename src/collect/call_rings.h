@@ -31,10 +31,10 @@ int call_rings_take(struct call_rings *rings, uint64_t horizon_ns, call_taker *t
 /* The open call of a record; NULL: there is none. */
 const struct open_call *call_rings_open_call(const struct call_rings *rings, uint32_t record);
 
-/*
- * Whether the call in which a thread slept at start_ns, when its record began, is asked for the first time:
- * then it is not from now on. For want of memory it never is.
- */
+/* Whether the call in which a thread slept at start_ns, when its record began, was noted. */
+bool call_rings_knows_early(const struct call_rings *rings, uint32_t index, uint64_t start_ns);
+
+/* Notes it. False: there is no memory. */
 bool call_rings_note_early(struct call_rings *rings, uint32_t index, uint64_t start_ns);
 
 /* Keeps the number of an ended thread's last call for the next taking, if there is memory. */

@@ -172,10 +172,11 @@ int collector_take_sleepers(const struct collector *collector, uint64_t started_
 /*
  * Tells in the same way of each call in which a thread slept when it began to be counted, and sleeps still;
  * of what its arguments point at nothing is known. If only_new, each is told once, and of very many some
- * are left for the next time; else the first of them are told.
+ * are left for the next time; else the first of them are told. Sets ret_left to how many are left.
  */
 int collector_take_early_sleepers(const struct collector *collector, uint64_t started_ns,
-				  bool only_new, call_taker *take, void *context);
+				  bool only_new, call_taker *take, void *context,
+				  uint32_t *ret_left);
 
 /* The slowest calls are told as if none had been before. */
 void collector_begin_slowest(const struct collector *collector);

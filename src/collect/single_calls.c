@@ -111,19 +111,26 @@ static bool early_sleeper_read(const struct task_record *record, uint32_t index,
 }
 
 int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns, bool only_new,
-				  call_taker *take, void *context)
+				  call_taker *take, void *context, uint32_t *ret_left)
 {
-	uint32_t left = EARLY_SLEEPERS;
+	uint32_t room = EARLY_SLEEPERS;
 	struct call_record call;
 	int err = 0;
 
-	for (uint32_t i = 1; i < records_used(c) && left && !err; i++) {
+	*ret_left = 0;
+	for (uint32_t i = 1; i < records_used(c) && !err; i++) {
 		const struct task_record *record = record_at(c, i);
 
 		if (!is_early_sleeper(record, started_ns) ||
-		    (only_new && !call_rings_note_early(c->rings, i, record->start_ns)))
+		    (only_new && call_rings_knows_early(c->rings, i, record->start_ns)))
 			continue;
-		left--;
+		if (!room) {
+			++*ret_left;
+			continue;
+		}
+		room--;
+		if (only_new && !call_rings_note_early(c->rings, i, record->start_ns))
+			continue;
 		if (early_sleeper_read(record, i, &call))
 			err = take(context, &call);
 	}

@@ -132,6 +132,12 @@ static void put_address(struct value_writer *to, uint64_t address, enum address_
 			      state == ADDRESS_ABSENT ? "not in memory" : "not read");
 }
 
+static void put_after(struct value_writer *to)
+{
+	writer_of(to)->field = "after";
+	writer_of(to)->is_outermost = true;
+}
+
 /* --- groups ------------------------------------------------------------------------------------- */
 
 static void put_group(struct value_writer *to, enum group_kind kind)
@@ -182,6 +188,7 @@ static const struct value_writer_ops ops = {
 	.string = put_string,
 	.fd = put_fd,
 	.address = put_address,
+	.after = put_after,
 	.group = put_group,
 	.field = put_field,
 	.more = put_more,

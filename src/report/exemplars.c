@@ -24,23 +24,22 @@ void line_put_time_of_day(struct line *line, int64_t real_ns)
 	line_put_digits(line, (uint64_t)(real_ns % (int64_t)NS_PER_SEC) / 1000, 6);
 }
 
-static void put_stack(struct line *line, const struct snapshot *snapshot, uint64_t id)
+static void put_below(struct line *line, const char *text, const char *indent)
 {
-	const struct stack *stack =
-		snapshot->stacks ? stack_table_find(snapshot->stacks, id) : NULL;
+	line_put_word(line, indent);
+	line_put_word(line, text);
+	line_put_char(line, '\n');
+}
 
-	for (size_t i = 0; stack && i < stack->nr_frames; i++) {
+void report_put_stack(struct line *line, const struct stack *stack, const char *indent)
+{
+	for (size_t i = 0; i < stack->nr_frames; i++) {
 		char *text __cleanup(freep) = frame_label(&stack->frames[i], FRAME_EXACT);
 
-		line_put_word(line, INDENT);
-		line_put_word(line, text ?: "");
-		line_put_char(line, '\n');
+		put_below(line, text ?: "", indent);
 	}
-	if (stack && stack_end_name(stack->end)) {
-		line_put_word(line, INDENT);
-		line_put_word(line, stack_end_name(stack->end));
-		line_put_char(line, '\n');
-	}
+	if (stack_end_name(stack->end))
+		put_below(line, stack_end_name(stack->end), indent);
 }
 
 void exemplar_put_call(struct line *line, const struct snapshot *snapshot,
@@ -56,6 +55,7 @@ static void put_call(struct line *line, const struct snapshot *snapshot, const c
 		     const struct exemplar *exemplar)
 {
 	const struct call_record *record = exemplar->record;
+	const struct stack *stack;
 	char age[AGE_MAX];
 
 	format_age(record->wall_ns, age, sizeof(age));
@@ -67,7 +67,9 @@ static void put_call(struct line *line, const struct snapshot *snapshot, const c
 	line_put_natural(line, record->tid);
 	line_put_word(line, ": ");
 	exemplar_put_call(line, snapshot, exemplar);
-	put_stack(line, snapshot, record->stack_id);
+	stack = snapshot->stacks ? stack_table_find(snapshot->stacks, record->stack_id) : NULL;
+	if (stack)
+		report_put_stack(line, stack, INDENT);
 }
 
 static void put_group(struct line *line, const struct snapshot *snapshot, const struct group *group)

@@ -124,6 +124,11 @@ int report_truss(const struct snapshot *snapshot, const struct table_options *op
  */
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
+struct line;
+
+/* Appends the frames of a stack, a line each, and why there are no more. */
+void report_put_stack(struct line *line, const struct stack *stack, const char *indent);
+
 /* The slowest calls of each group of a table, and what is not known of them; nothing where none are wanted. */
 void report_exemplars(const struct snapshot *snapshot, const struct table_part parts[NR_TABLE_HALF],
 		      FILE *out);

@@ -69,6 +69,7 @@ struct argument {
 	char name[20]; /* as the manual page has it: "pathname" */
 	enum argument_kind kind;
 	bool is_written; /* the kernel writes there: it is read at the end */
+	bool is_changed; /* the kernel reads what is there, and then writes: it is read twice */
 	enum length_kind length_kind;
 	uint8_t length;             /* index of the argument with the length, or LENGTH_FIXED */
 	const struct flag_set *set; /* of ARG_FLAGS and ARG_ENUM */

@@ -204,6 +204,7 @@ static const struct conditional conditionals[] = {
 	TERMINAL(false, "winsize", WHEN(TIOCSWINSZ)),
 	TERMINAL(true, "int", WHEN(TIOCGPGRP) | WHEN(FIONREAD)),
 	TERMINAL(false, "int", WHEN(TIOCSPGRP) | WHEN(FIONBIO)),
+	{ "ioctl", 2, 1, false, FIOASYNC & ~63, WHEN(FIOASYNC), "int" },
 	{ "prctl", 1, 0, false, 0, WHEN(PR_SET_NAME), NULL },
 	{ "prctl", 1, 0, true, 0, WHEN(PR_GET_NAME), NULL },
 };
@@ -229,6 +230,45 @@ static void conditionals_fill(enum syscall_abi abi, int nr, struct call_plan *re
 			.base = from->base,
 			.which = from->which,
 		};
+	}
+}
+
+/* Reads once more, when the call has ended, what the kernel may have changed. */
+static void changes_fill(const struct call_arguments *call, struct call_plan *ret)
+{
+	size_t count = ret->nr_fetches;
+
+	for (size_t i = 0; i < count && ret->nr_fetches < CALL_FETCHES; i++) {
+		struct call_fetch fetch = ret->fetches[i];
+
+		if (!call->arguments[fetch.argument].is_changed)
+			continue;
+		fetch.at_exit = true;
+		fetch.part = PART_AFTER;
+		ret->fetches[ret->nr_fetches++] = fetch;
+	}
+}
+
+/* The kernel looks at the structures of these calls only if another argument is one of these values. */
+static const struct {
+	const char *call;
+	uint8_t which;
+	uint64_t when;
+} restrictions[] = {
+	{ "epoll_ctl", 1, WHEN(1) | WHEN(3) }, /* EPOLL_CTL_ADD and EPOLL_CTL_MOD */
+};
+
+static void restrictions_fill(enum syscall_abi abi, int nr, struct call_plan *ret)
+{
+	char name[SYSCALL_NAME_MAX];
+
+	syscall_name(abi, nr, name, sizeof(name));
+	for (size_t n = 0; n < ARRAY_SIZE(restrictions); n++) {
+		for (size_t i = 0; !strcmp(restrictions[n].call, name) && i < ret->nr_fetches;
+		     i++) {
+			ret->fetches[i].which = restrictions[n].which;
+			ret->fetches[i].when = restrictions[n].when;
+		}
 	}
 }
 
@@ -283,5 +323,7 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 	}
 	if (ret->nr_fetches < CALL_FETCHES)
 		ret->fetches[ret->nr_fetches] = (struct call_fetch){ 0 };
+	changes_fill(call, ret);
+	restrictions_fill(abi, nr, ret);
 	conditionals_fill(abi, nr, ret);
 }

@@ -2,9 +2,9 @@
 /*
  * Prints what the verifier of this kernel looks at, for each program in one way to configure them.
  *
- * usage: verifier [names] [stacks] [kernel-stacks] [arg0 | path | file]. Loads and attaches as bpftruss does, and
- * prints a line for each program: its name, instructions and states. The build wraps libbpf's
- * function that opens a skeleton, so that the kernel is asked for these numbers.
+ * usage: verifier [names] [stacks] [kernel-stacks] [arg0 | path | file] [calls [conditions] | slowest]. Loads and
+ * attaches as bpftruss does, and prints a line for each program: its name, instructions and states. The build wraps
+ * libbpf's function that opens a skeleton, so that the kernel is asked for these numbers.
  */
 #include <bpf/libbpf.h>
 
@@ -58,9 +58,27 @@ static bool is_among(int argc, char **argv, const char *word)
 	return false;
 }
 
+/* The single calls that are sent, with as much of their memory as there is room for. */
+static struct call_view view_of(int argc, char **argv)
+{
+	struct call_view view = {
+		.plan = { .path_bytes = MAX_FETCH, .data_bytes = MAX_FETCH, .structs = true },
+		.only_slowest = is_among(argc, argv, "slowest"),
+	};
+
+	if (is_among(argc, argv, "conditions")) {
+		view.conditions = (struct call_conditions){
+			.only_failed = true, .only_fd = true, .path = "/", .path_size = 1
+		};
+		view.whole_fds = 1;
+	}
+	return view;
+}
+
 int main(int argc, char **argv)
 {
 	const struct target_selector nobody = { SELECT_COMM, "nobody-is-so" };
+	struct call_view view = view_of(argc, argv);
 	__cleanup(collector_freep) struct collector *collector = NULL;
 	__cleanup(syscall_set_freep) struct syscall_set *all = NULL;
 	struct collector_options options = {
@@ -73,11 +91,13 @@ int main(int argc, char **argv)
 			    : is_among(argc, argv, "path") ? SPLIT_PATH
 			    : is_among(argc, argv, "file") ? SPLIT_FILE
 							   : SPLIT_NONE,
+		.view = view.only_slowest || is_among(argc, argv, "calls") ? &view : NULL,
 	};
 	struct diag d;
 
 	if (syscall_set_parse("all", &all, &d) == 0) {
 		options.calls = all;
+		view.calls = is_among(argc, argv, "conditions") ? all : NULL;
 		if (errands_new(&options.errands))
 			return 1;
 		if (!collector_open(&options, &collector, &d))

@@ -17,6 +17,10 @@ MODES = {
     "-c --by file": ["file"],
     "-c --stacks": ["stacks"],
     "-c --stacks --kernel-stacks": ["stacks", "kernel-stacks"],
+    "-c --exemplars": ["slowest"],
+    "single calls": ["calls"],
+    "single calls, --stack-trace --path --fd --failed --dump": ["stacks", "calls", "conditions"],
+    "daemon, record = yes": ["names", "stacks", "file", "calls"],
 }
 MAY_GROW_PCT = 20
 # Another one makes other programs of the same source.

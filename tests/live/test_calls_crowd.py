@@ -3,6 +3,7 @@
 
 import re
 import resource
+import subprocess
 import sys
 
 import pytest
@@ -59,6 +60,24 @@ def test_each_thread_of_a_crowd_that_sleeps_is_said_to_once(live):
     assert len(sleeping) == len(set(sleeping)) == 300
     # The barrier; and each of them ends with the process.
     assert len(lines.of("read")) == 1 + 300
+
+
+SLEEPERS = """
+import sys, threading
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("asleep", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_threads_that_slept_before_and_are_too_many_to_examine_are_counted(live):
+    target = live.spawn(sys.executable, "-S", "-c", SLEEPERS, 300, stdin=subprocess.PIPE)
+    until(lambda: target.stdout(), "they sleep")
+    calls = live.add(Calls, ["--last", "10s", "-d", "1.2", "-p", target.pid])
+    assert calls.wait() == 0
+    assert calls.shown().count("(sleeping...)\n") == 256
+    assert "bpftruss: 45 threads that slept from the start on were not examined: " in calls.stderr()
 
 
 OPENS_LONG_NAMES = """

@@ -92,11 +92,12 @@ static inline void record_make(struct record_made *made, enum syscall_abi abi,
 		record_add(made, &given->pieces[i]);
 }
 
-/* The name of this descriptor was found out late. */
+/* The name of this descriptor was found out late, and this one is new after each call. */
 #define LATE_FD 7
+#define MADE_FD 11
 
 static inline struct fd_text fixture_fd_name(void *context, const struct call_record *record,
-					     int fd, __attribute__((unused)) bool is_made)
+					     int fd, bool is_made)
 {
 	static const char *const names[] = { [3] = "/srv/a",
 					     [4] = "socket:[77]",
@@ -108,6 +109,8 @@ static inline struct fd_text fixture_fd_name(void *context, const struct call_re
 	assert_int_equal(record->pid, 100);
 	if (fd == AT_FDCWD)
 		return (struct fd_text){ .text = "/cwd" };
+	if (fd == MADE_FD)
+		return (struct fd_text){ .text = is_made ? "/new" : "/old" };
 	if (fd < 0 || (size_t)fd >= ARRAY_SIZE(names))
 		return (struct fd_text){ .text = NULL };
 	return (struct fd_text){ names[fd], fd == LATE_FD };

@@ -209,7 +209,8 @@ static void row_write(const struct call_arguments *call, char *buf, size_t size)
 	for (size_t i = 0; i < call->count; i++) {
 		const struct argument *argument = &call->arguments[i];
 
-		fprintf(out, "%s%s", i ? " " : "", argument->is_written ? ">" : "");
+		fprintf(out, "%s%s%s", i ? " " : "", argument->is_changed ? "<>" : "",
+			argument->is_written ? ">" : "");
 		if (argument->set)
 			fprintf(out, "%c%s", argument->kind == ARG_ENUM ? '=' : '|',
 				argument->set->name);
@@ -271,7 +272,7 @@ static const struct known_call known[] = {
 	{ ABI_X86_64, "poll", ">pollfd[1] uint ms" },
 	{ ABI_X86_64, "ppoll", ">pollfd[1] uint timespec sigset[4] size" },
 	{ ABI_I386, "ppoll_time64", ">pollfd[1] uint timespec64 sigset[4] size" },
-	{ ABI_X86_64, "select", "int >fd_set >fd_set >fd_set timeval" },
+	{ ABI_X86_64, "select", "int <>fd_set <>fd_set <>fd_set timeval" },
 	{ ABI_I386, "select", "ulong[x5]" },
 	{ ABI_X86_64, "epoll_wait", "fd >epoll_event[=2] int ms" },
 	{ ABI_X86_64, "epoll_ctl", "fd =epoll_ctl fd epoll_event" },
@@ -644,13 +645,37 @@ TEST(test_conditional_plans)
 		   16, base, 0, when, 1 << F_SETLK | 1 << F_SETLKW);
 	assert_has(&plan.fetches[3], at_exit, 1, limit, 24, when, 1LL << 12 | 1LL << F_OFD_GETLK);
 	plan = plan_of(ABI_ARM64, "ioctl", &few);
-	assert_has(&plan, nr_fetches, 6);
+	assert_has(&plan, nr_fetches, 7);
 	assert_has(&plan.fetches[0], argument, 2, which, 1, at_exit, 1, limit, 36, base, 0x5400,
 		   when, 1 << 1);
+	assert_has(&plan.fetches[6], argument, 2, at_exit, 0, limit, 4, base, 0x5440, when,
+		   1 << 0x12);
+	/* To delete a descriptor needs no event. */
+	plan = plan_of(ABI_X86_64, "epoll_ctl", &few);
+	assert_has(&plan, nr_fetches, 1);
+	assert_has(&plan.fetches[0], argument, 3, which, 1, base, 0, when,
+		   1 << EPOLL_CTL_ADD | 1 << EPOLL_CTL_MOD);
 	plan = plan_of(ABI_X86_64, "prctl", &few);
 	assert_has(&plan, nr_fetches, 2);
 	assert_has(&plan.fetches[1], kind, FETCH_STRING, argument, 1, which, 0, at_exit, 1, limit,
 		   15, when, 1 << 16);
+}
+
+/* Sets are read when the call begins and, once more, when it has ended. */
+TEST(test_plans_of_changes)
+{
+	struct call_plan plan = plan_of(ABI_X86_64, "pselect6", &few);
+
+	assert_has(&plan, nr_fetches, 7);
+	for (int i = 0; i < 3; i++)
+		assert_has(&plan.fetches[i], argument, i + 1, at_exit, 0, part, PART_SELF, limit,
+			   128);
+	for (int i = 0; i < 3; i++)
+		assert_has(&plan.fetches[4 + i], argument, i + 1, at_exit, 1, part, PART_AFTER,
+			   limit, 128);
+	plan = plan_of(ABI_X86_64, "sendfile", &few);
+	assert_has(&plan, nr_fetches, 2);
+	assert_has(&plan.fetches[1], argument, 2, at_exit, 1, part, PART_AFTER, limit, 8);
 }
 
 /* No plan reads more than there is room for, nor what is no address. */
@@ -674,6 +699,7 @@ static void check_plan(enum syscall_abi abi, const char *name, const struct call
 		/* Of one argument no two are done in one call. */
 		for (size_t j = 0; j < i; j++)
 			assert_true(fetch->argument != plan.fetches[j].argument ||
+				    fetch->part != plan.fetches[j].part ||
 				    (fetch->when && plan.fetches[j].when &&
 				     !(fetch->when & plan.fetches[j].when)));
 	}

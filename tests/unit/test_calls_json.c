@@ -85,6 +85,14 @@ TEST(test_json_values)
 	};
 	const struct call_given write = { "write", { 1, 0x10, 9 }, 9, { BYTES_AT(1, "abc") }, NULL,
 					  NULL };
+	const struct call_given select = { "select",
+					   { 7, 0x10, 0, 0, 0 },
+					   1,
+					   { { 1, PART_SELF, 0, "\x48\0\0\0\0\0\0\0", 8 },
+					     { 1, PART_AFTER, PIECE_AT_EXIT, "\x40\0\0\0\0\0\0\0",
+					       8 } },
+					   NULL,
+					   NULL };
 	const struct call_given absent = { "chdir", { 0x10 }, 0, { NONE_AT(0) }, NULL, NULL };
 
 	arguments_check(&mask,
@@ -101,6 +109,12 @@ TEST(test_json_values)
 			"[{\"name\":\"fd\",\"kind\":\"fd\",\"value\":1},"
 			"{\"name\":\"buf\",\"kind\":\"data\",\"value\":\"abc\",\"cut\":true},"
 			"{\"name\":\"count\",\"kind\":\"uint\",\"value\":9}]");
+	arguments_check(&select,
+			"[{\"name\":\"nfds\",\"kind\":\"int\",\"value\":7},"
+			"{\"name\":\"readfds\",\"kind\":\"fd_set\",\"value\":[3,6],\"after\":[6]},"
+			"{\"name\":\"writefds\",\"kind\":\"fd_set\",\"value\":null},"
+			"{\"name\":\"exceptfds\",\"kind\":\"fd_set\",\"value\":null},"
+			"{\"name\":\"timeout\",\"kind\":\"timeval\",\"value\":null}]");
 	arguments_check(&absent, "[{\"name\":\"path\",\"kind\":\"path\",\"value\":null,"
 				 "\"address\":16,\"missing\":\"not in memory\"}]");
 }

@@ -238,6 +238,63 @@ TEST(test_messages)
 		"msg_flags=MSG_TRUNC}, 0) = 2" });
 }
 
+#define CONTROL_HEAD \
+	"sendmsg(5, {msg_name=NULL, msg_namelen=0, msg_iov=NULL, msg_iovlen=0, msg_control=["
+#define CONTROL_TAIL "], msg_controllen=%d, msg_flags=0}, 0) = 0"
+
+static void control_check(const void *bytes, size_t size, uint64_t length, const char *expected)
+{
+	const uint64_t message[7] = { 0, 0, 0, 0, 0x60, length, 0 };
+	char line[512];
+
+	snprintf(line, sizeof(line), CONTROL_HEAD "%s" CONTROL_TAIL, expected, (int)length);
+	CHECK({ "sendmsg",
+		{ 5, 0x10, 0 },
+		0,
+		{ THING_AT(1, message), { 1, PART_CONTROL, 0, bytes, size } },
+		line,
+		NULL });
+}
+
+/* As struct cmsghdr, which has no fixed size. */
+struct control_head {
+	uint64_t length;
+	int level, type;
+};
+
+TEST(test_control)
+{
+	struct {
+		struct control_head rights;
+		int fds[2];
+		struct control_head credentials;
+		int ids[4];
+		struct control_head other;
+		char text[8];
+	} sent = { { 24, SOL_SOCKET, SCM_RIGHTS },      { 3, 7 },
+		   { 28, SOL_SOCKET, SCM_CREDENTIALS }, { 1, 2, 3, 0 },
+		   { 18, IPPROTO_IP, IP_TTL },          "a\n" };
+	const char *rights =
+		"{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[3, 7]}";
+	char most[512], all[512], cut[512];
+
+	snprintf(most, sizeof(most),
+		 "%s, {cmsg_len=28, cmsg_level=SOL_SOCKET, cmsg_type=SCM_CREDENTIALS, "
+		 "cmsg_data={pid=1, uid=2, gid=3}}",
+		 rights);
+	snprintf(all, sizeof(all),
+		 "%s, {cmsg_len=18, cmsg_level=SOL_IP, cmsg_type=2, cmsg_data=\"a\\n\"}", most);
+	control_check(&sent, sizeof(sent), sizeof(sent), all);
+	/* What is not there, or is no message, is left out. */
+	snprintf(cut, sizeof(cut), "%s, ...", most);
+	control_check(&sent, offsetof(__typeof__(sent), other) + 4, sizeof(sent), cut);
+	sent.credentials.length = 15;
+	snprintf(cut, sizeof(cut), "%s, ...", rights);
+	control_check(&sent, sizeof(sent), sizeof(sent), cut);
+	sent.rights.length = UINT64_MAX;
+	control_check(&sent, sizeof(sent), sizeof(sent), "...");
+}
+
 TEST(test_memory)
 {
 	CHECK({ "mmap",
@@ -315,6 +372,18 @@ TEST(test_processes)
 		"clone3({flags=CLONE_VM|CLONE_FS, exit_signal=SIGCHLD, stack=0x7f00, "
 		"stack_size=0x8000}, 88) = 102",
 		NULL },
+	      { "clone3",
+		{ 0x10, 32 },
+		102,
+		{ THING_AT(0, ((uint64_t[]){ CLONE_PARENT_SETTID, 0x7f10, 0, 0x7f10 })) },
+		"clone3({flags=CLONE_PARENT_SETTID, parent_tid=0x7f10}, 32) = 102",
+		NULL },
+	      { "clone3",
+		{ 0x10, 32 },
+		102,
+		{ THING_AT(0, ((uint64_t[]){ CLONE_PIDFD, 0x7f10, 0, 0 })) },
+		"clone3({flags=CLONE_PIDFD, pidfd=0x7f10}, 32) = 102",
+		NULL },
 	      { "wait4",
 		{ UINT32_MAX, 0x10, WNOHANG, 0 },
 		102,
@@ -329,6 +398,12 @@ TEST(test_processes)
 		"wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGSEGV && WCOREDUMP(s)}], 0, NULL) "
 		"= "
 		"102" },
+	      { "wait4",
+		{ UINT32_MAX, 0x10, WNOHANG, 0x20 },
+		0,
+		{ { 1, PART_SELF, PIECE_AT_EXIT, "\0\0\0", 4 } },
+		"wait4(-1, 0x10, WNOHANG, 0x20) = 0",
+		NULL },
 	      { "prlimit64",
 		{ 0, RLIMIT_STACK, 0, 0x10 },
 		0,

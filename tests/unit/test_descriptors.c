@@ -274,7 +274,7 @@ PROC_TEST(test_not_asked_too_late)
 PROC_TEST(test_unseen_calls)
 {
 	LINKS(proc, { 1, 3, "/a" }, { 1, 4, "/other" }, { 1, 5, "socket:[9]" }, { 1, 6, NULL });
-	struct call call = call_of(proc, 1, "getpid", 1);
+	struct call call;
 
 	proc->socket = "TCP 127.0.0.1:80";
 	call_openat(proc, 1, AT_FDCWD, "/a", O_RDONLY, 3);
@@ -283,6 +283,7 @@ PROC_TEST(test_unseen_calls)
 	call_openat(proc, 1, AT_FDCWD, "/d", O_RDONLY, 7);
 	assert_late(proc, 5, "TCP 127.0.0.1:80");
 	assert_asked(proc, 1);
+	call = call_of(proc, 1, "getpid", 1);
 	descriptors_follow(proc->d, &call.record, true);
 	for (int i = 0; i < 2; i++) {
 		assert_used(proc, 3, "/a");
@@ -339,6 +340,38 @@ PROC_TEST(test_vfork)
 	follow(proc, &vfork);
 	call(proc, 2, "read", 0, 3, 0, 0);
 	assert_named(proc, 2, 3, DESCRIPTOR_USED, "/b", 0);
+}
+
+/* A read in which another thread has slept since before what happened in the last steps. */
+static void old_read(struct proc *proc, int fd, uint64_t steps)
+{
+	struct call read = call_of(proc, 1, "read", 1);
+
+	read.record.tid = 2;
+	read.record.wall_ns = steps * 1000;
+	read.record.arguments[0] = (uint64_t)fd;
+	follow(proc, &read);
+}
+
+/* While one thread slept in a read, another one closed the descriptor and opened another file: which is not read. */
+PROC_TEST(test_what_is_opened_during_a_call_is_not_its_file)
+{
+	LINKS(proc, { 1, 3, "/new" });
+	call_openat(proc, 1, AT_FDCWD, "/old", O_RDONLY, 3);
+	old_read(proc, 3, 1);
+	assert_used(proc, 3, "/old");
+	call(proc, 1, "close", 0, 3, 0, 0);
+	call_openat(proc, 1, AT_FDCWD, "/new", O_RDONLY, 3);
+	old_read(proc, 3, 3);
+	assert_used(proc, 3, NULL);
+	old_read(proc, 3, 1);
+	assert_used(proc, 3, "/new");
+	/* One that sleeps, of which no record comes. */
+	descriptors_begin(proc->d, proc->now_ns - 2500);
+	assert_used(proc, 3, NULL);
+	descriptors_begin(proc->d, proc->now_ns);
+	assert_used(proc, 3, "/new");
+	assert_asked(proc, 0);
 }
 
 /* The first call of a process that another one has made; 0: nobody knows which. */
