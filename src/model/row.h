@@ -49,12 +49,12 @@ struct row {
 	/* Identity. pid 0 is the row of calls that found no room: counts only. */
 	uint32_t host; /* in the origins of a merged snapshot, or HOST_ALL; else 0 */
 	uint32_t pid;
-	uint64_t boot_ns; /* start of the process; with pid, its identity */
 	uint32_t tid;     /* 0: of all threads, or of those that have ended */
+	uint64_t boot_ns; /* start of the process; with pid, its identity */
 	uint64_t tid_ns;  /* CLOCK_MONOTONIC at which counting that thread began: tids come again */
 	enum syscall_abi abi;
-	int64_t nr;            /* 32 bits of the kernel's, or ROW_NR_OTHER */
 	enum call_split split; /* what its calls have in common besides, and its value */
+	int64_t nr;            /* 32 bits of the kernel's, or ROW_NR_OTHER */
 	uint64_t split_value;
 
 	/* Counts of calls that ended; see struct call_slot. */
@@ -75,7 +75,8 @@ struct row {
 	uint64_t
 		max_start_ns; /* CLOCK_MONOTONIC start of the call that took max_ns; 0: not known */
 	uint32_t max_tid;     /* and its thread */
-	struct hist hist;     /* owned */
+	uint32_t nr_told;
+	struct hist hist; /* owned */
 
 	/* Calls running now: in no number above. */
 	uint64_t in_flight;
@@ -94,9 +95,7 @@ struct row {
 	size_t nr_errnos;
 	struct stack_count *stacks; /* owned, by id; the row's other calls found no room */
 	size_t nr_stacks;
-	struct told_call
-		*told; /* owned; as read from a saved report, slowest first; sums have none */
-	size_t nr_told;
+	struct told_call *told; /* owned; of a saved report, slowest first; sums have none */
 };
 
 /*
