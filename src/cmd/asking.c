@@ -81,6 +81,32 @@ int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int
 	return err;
 }
 
+void ask_add_sum(struct ipc_url *url, unsigned int folded)
+{
+	/* Each field is a bit. */
+	static const char *const names[] = { "comm", "user", "cgroup" };
+	char text[32] = "";
+
+	if (!folded)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (folded & 1U << i)
+			continue;
+		strcat(text, *text ? "," : "");
+		strcat(text, names[i]);
+	}
+	ipc_url_add(url, "sum", *text ? text : "call");
+}
+
+unsigned int ask_folded(const struct report_options *report)
+{
+	unsigned int keys = report->table.keys;
+
+	if (!keys && report->errors)
+		keys = GROUP_COMM;
+	return kind_fields_unused(keys);
+}
+
 void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns)
 {
 	if (from_ns)

@@ -4,6 +4,7 @@
 
 #include "cmd/options.h"
 #include "ipc/client.h"
+#include "model/kind_list.h"
 
 /* Adds the targets as parameters. */
 void ask_add_targets(struct ipc_url *url, const struct options *options);
@@ -25,6 +26,15 @@ void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
  */
 int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
 		  struct diag *d);
+
+/*
+ * Asks the history to fold fields of kinds, a mask of enum kind_field: it adds up kinds that differ in
+ * nothing else.
+ */
+void ask_add_sum(struct ipc_url *url, unsigned int folded);
+
+/* Returns the fields of kinds that a table of the report does not show. */
+unsigned int ask_folded(const struct report_options *report);
 
 /* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
 void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);

@@ -53,6 +53,9 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 	if ((is_baseline || span_is(text)) && o->report.table.keys & GROUP_PID)
 		return diag_set(d, DIAG_USAGE, EINVAL, HISTORY_LACKS_PIDS);
 	ask_add_targets(&url, o);
+	/* A page has more than the groups of a table. */
+	if (!is_baseline && !o->output.side_files[SIDE_FILE_HTML])
+		ask_add_sum(&url, kind_fields_unused(o->report.table.keys));
 	err = ask(o, "GET", &url, &reply, &why);
 	/* A text that is none of these may be a baseline, or a mistyped file. */
 	if (err == -ENODATA && is_baseline)

@@ -34,13 +34,15 @@ static int question_make(const struct options *o, bool is_report, struct history
 	int err;
 
 	*ret = (struct history_question){
-		/* Only JSON and reports have the kinds. */
-		.by_call = !is_report && o->report.format != FORMAT_JSON,
+		.folded = is_report ? ask_folded(&o->report) : KIND_FIELDS,
 		.from_ns = now - 86400 * (int64_t)NS_PER_SEC,
 		.to_ns = now,
 		.filter = { targets->pids, targets->nr_pids, targets->selectors,
 			    targets->nr_selectors },
 	};
+	/* JSON has all kinds. */
+	if (o->report.format == FORMAT_JSON)
+		ret->folded = 0;
 	err = ask_read_span(o, now, &ret->from_ns, &ret->to_ns, d);
 	if (err)
 		return err;
@@ -72,8 +74,7 @@ static int history_from_daemon(const struct options *o, const struct history_que
 	ipc_url_init(&url, "/v1/history");
 	ask_add_targets(&url, o);
 	ask_add_span(&url, question->from_ns, question->to_ns, INT64_MAX);
-	if (question->by_call)
-		ipc_url_add(&url, "sum", "call");
+	ask_add_sum(&url, question->folded);
 	ask_add_number(&url, "step", (int64_t)question->step_ns);
 	err = ask(o, "GET", &url, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
@@ -250,13 +251,12 @@ static void over_time_done(struct over_time *it)
 static int over_time_get(struct over_time *it, struct past *past, struct diag *d)
 {
 	const struct options *o = past->options;
-	const unsigned int keys = o->report.table.keys;
 	struct history_question question;
 	int err = question_make(o, false, &question, d);
 
 	if (err)
 		return err;
-	question.by_call = it->is_heatmap || !(keys & ~(unsigned int)(GROUP_SYSCALL | GROUP_ABI));
+	question.folded = it->is_heatmap ? KIND_FIELDS : kind_fields_unused(o->report.table.keys);
 	if (!o->step)
 		question.step_ns = step_to_fit(
 			(uint64_t)((question.to_ns ?: clock_real_ns()) - question.from_ns),
@@ -342,7 +342,7 @@ static int history_write_page(struct past *past, struct output *output, struct d
 	if (err)
 		return err;
 	question.step_ns = 0;
-	question.by_call = false;
+	question.folded = 0;
 	err = history_get(past, &question, &page.whole, d) ?: timeline_select(&page.whole, o, d);
 	if (!err)
 		err = output_page(o, write_page, &page, d);

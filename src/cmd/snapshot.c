@@ -133,6 +133,8 @@ static int snapshot_once(const struct options *o, struct output *output, struct 
 	ipc_url_init(&url, whole ? "/v1/snapshot" : "/v1/report");
 	ask_add_targets(&url, o);
 	ask_add_report(&url, o, !whole, output_width(o, output->stream));
+	if (is_table && !output_has_side_files(o) && (o->since || o->from || o->to))
+		ask_add_sum(&url, ask_folded(&o->report));
 	err = add_past(&url, o, d) ?: ask(o, "GET", &url, &reply, d);
 	if (err)
 		return err;

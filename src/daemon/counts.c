@@ -406,7 +406,7 @@ int counts_ask_span(struct counts *c, struct history_question *question, struct 
 static int answer_from_history(struct counts *c, const struct counts_question *question,
 			       struct counts_answer *ret, struct diag *d)
 {
-	struct history_question asked = { .filter = question->filter };
+	struct history_question asked = { .filter = question->filter, .folded = question->folded };
 
 	if (question->since == SINCE_BOOT)
 		asked.boot_id = c->last->boot_id;

@@ -46,6 +46,7 @@ struct counts_question {
 	const char *boot_id;          /* of the mark */
 	enum recent_mark leaves;      /* MARK_GIVEN if the answer tells its mark */
 	struct process_filter filter; /* borrowed */
+	unsigned int folded;          /* as in a history_question, if the history answers */
 };
 
 /* Some snapshot, owned or not. */

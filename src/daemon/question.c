@@ -160,18 +160,26 @@ int question_report(const struct question *q, struct asked_report *report)
 	return report_options_check(&report->options, q->d);
 }
 
-int question_span(const struct question *q, struct history_question *ret)
+int question_sum(const struct question *q, unsigned int *ret)
 {
 	const char *sum = ipc_parameter(q->request, "sum");
+	unsigned int keys = 0;
 
-	if (sum && strcmp(sum, "call") != 0)
-		return diag_set(q->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
+	if (!sum)
+		return 0;
+	if (strcmp(sum, "call") != 0 && group_keys_parse("sum", sum, &keys, q->d))
+		return -EINVAL;
+	*ret = kind_fields_unused(keys);
+	return 0;
+}
+
+int question_span(const struct question *q, struct history_question *ret)
+{
 	/* No number is beyond INT64_MAX. */
 	if (read_ns(q, "from", (uint64_t *)&ret->from_ns) ||
 	    read_ns(q, "to", (uint64_t *)&ret->to_ns) || read_ns(q, "step", &ret->step_ns))
 		return -EINVAL;
-	ret->by_call = sum != NULL;
-	return 0;
+	return question_sum(q, &ret->folded);
 }
 
 int question_since(const struct question *q, struct counts_question *ret)
@@ -180,6 +188,8 @@ int question_since(const struct question *q, struct counts_question *ret)
 		   *mark = ipc_parameter(q->request, "mark");
 
 	ret->boot_id = ipc_parameter(q->request, "boot_id");
+	if (question_sum(q, &ret->folded))
+		return -EINVAL;
 	if (since && mark)
 		return diag_set(q->d, DIAG_USAGE, EINVAL,
 				"since when? give since or mark, not both");

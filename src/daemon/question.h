@@ -41,7 +41,10 @@ void asked_report_done(struct asked_report *report);
 /* Returns what the keys in by split rows by: path, dir or file, among other keys. */
 int question_split(const struct question *q, enum call_split *ret);
 
-/* from, to and step; sum=call is by_call. */
+/* sum: the fields of kinds that its keys do not need. */
+int question_sum(const struct question *q, unsigned int *ret);
+
+/* from, to, step and sum. */
 int question_span(const struct question *q, struct history_question *ret);
 
 /* A number; 0 if it is absent. */
@@ -50,5 +53,5 @@ int question_number(const struct question *q, const char *name, uint64_t *ret);
 /* seconds, up to so many; 0 if it is absent. */
 int question_seconds(const struct question *q, uint64_t high, uint64_t *ret);
 
-/* since or mark: none is the start of the daemon. */
+/* since or mark: none is the start of the daemon. And sum. */
 int question_since(const struct question *q, struct counts_question *ret);

@@ -403,7 +403,7 @@ enum route_right {
 
 #define KINDS    "name unit cgroup user container"
 #define TARGETS  "pid " KINDS
-#define SNAPSHOT TARGETS " since mark boot_id from to trace"
+#define SNAPSHOT TARGETS " since mark boot_id from to trace sum"
 
 static const struct route {
 	const char *method;

@@ -3,6 +3,24 @@
 #include "model/kind_list.h"
 
 #include "base/text.h"
+#include "model/group.h"
+
+unsigned int kind_fields_unused(unsigned int keys)
+{
+	static const struct {
+		unsigned int keys, fields;
+	} needs[] = {
+		{ GROUP_PID | GROUPS_OF_THREADS, KIND_FIELDS },
+		{ GROUP_COMM, KIND_FIELD_COMM },
+		{ GROUP_USER, KIND_FIELD_USER },
+		{ GROUP_UNIT | GROUP_CGROUP | GROUP_CONTAINER | GROUP_POD, KIND_FIELD_CGROUP },
+	};
+	unsigned int unused = KIND_FIELDS;
+
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+		unused &= keys & needs[i].keys ? ~needs[i].fields : KIND_FIELDS;
+	return unused;
+}
 
 void kind_list_done(struct kind_list *list)
 {

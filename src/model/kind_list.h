@@ -4,6 +4,17 @@
 
 #include "model/snapshot.h"
 
+/* The fields that make a kind. */
+enum kind_field {
+	KIND_FIELD_COMM = 1 << 0,
+	KIND_FIELD_USER = 1 << 1,
+	KIND_FIELD_CGROUP = 1 << 2, /* also the unit, the container and the pod */
+#define KIND_FIELDS (KIND_FIELD_COMM | KIND_FIELD_USER | KIND_FIELD_CGROUP)
+};
+
+/* Returns the fields that groups by some keys, a mask of enum group_key, do not need. */
+unsigned int kind_fields_unused(unsigned int keys);
+
 struct kind_list {
 	struct process *items; /* owned; only what makes a kind means anything */
 	size_t count;

@@ -309,11 +309,11 @@ static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 
 static int read_cell(sqlite3_stmt *columns, struct sum *sum)
 {
-	int64_t kind = sqlite3_column_int64(columns, COLUMN_KIND);
+	int64_t kind = kind_set_find(sum->kinds, sqlite3_column_int64(columns, COLUMN_KIND));
 	struct row row;
 	int err;
 
-	if (!kind_set_has(sum->kinds, kind))
+	if (kind == KIND_NONE)
 		return 0;
 	err = cell_to_row(columns, &row) ?: sum_add_row(sum, kind, &row);
 	row_done(&row);
@@ -322,9 +322,9 @@ static int read_cell(sqlite3_stmt *columns, struct sum *sum)
 
 static int read_share(sqlite3_stmt *columns, struct sum *sum)
 {
-	int64_t kind = sqlite3_column_int64(columns, 0);
+	int64_t kind = kind_set_find(sum->kinds, sqlite3_column_int64(columns, 0));
 
-	if (!kind_set_has(sum->kinds, kind))
+	if (kind == KIND_NONE)
 		return 0;
 	return sum_add_share(sum, kind, (uint64_t)sqlite3_column_int64(columns, 1),
 			     (uint64_t)sqlite3_column_int64(columns, 2));

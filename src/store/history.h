@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "model/kind_list.h"
 #include "model/query.h"
 #include "model/snapshot.h"
 #include "store/history_options.h"
@@ -63,7 +64,12 @@ struct history_question {
 	uint64_t step_ns;             /* 0: one step for all */
 	const char *boot_id;          /* only of this boot; NULL: of any */
 	struct process_filter filter; /* without pids */
-	bool by_call;                 /* all kinds become one, "[all]" */
+
+	/*
+	 * Fields of kinds, a mask of enum kind_field. Kinds that differ in nothing else are added up
+	 * to one, in which these fields and the number of processes are unknown; the name is "[all]".
+	 */
+	unsigned int folded;
 
 	/*
 	 * The snapshot that goes on where the history ends and is not in it yet, borrowed; NULL:

@@ -224,8 +224,12 @@ int kinds_retire(struct db *db)
 			 DB_NUMBERS(KIND_OTHERS));
 }
 
-/* Columns: id, uid, comm, user, cgroup. */
-static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct process *ret)
+/* The name of kinds whose own is folded. */
+#define NAME_OF_ALL "[all]"
+
+/* Columns: id, uid, comm, user, cgroup. Fields that are folded are left unknown. */
+static int kind_from_row(sqlite3_stmt *row, unsigned int folded, struct snapshot *names,
+			 struct process *ret)
 {
 	uint64_t serial = KIND_FIRST + (uint64_t)sqlite3_column_int64(row, 0);
 	uint32_t uid = (uint32_t)sqlite3_column_int64(row, 1);
@@ -238,19 +242,22 @@ static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct proce
 		return err;
 	if (size > sizeof(ret->comm) || (size && !comm))
 		return -EUCLEAN;
-	ret->uid = uid;
-	ret->cgroup_id = cgroup ? serial : 0;
 	memset(ret->comm, 0, sizeof(ret->comm));
-	if (size)
+	if (folded & KIND_FIELD_COMM)
+		strcpy(ret->comm, NAME_OF_ALL);
+	else if (size)
 		memcpy(ret->comm, comm, size);
-	if (user)
+	ret->uid = folded & KIND_FIELD_USER ? UID_NONE : uid;
+	if (user && !(folded & KIND_FIELD_USER))
 		err = id_names_add(&names->users, &names->nr_users, uid, user);
-	if (cgroup && !err)
+	ret->cgroup_id = cgroup && !(folded & KIND_FIELD_CGROUP) ? serial : 0;
+	if (ret->cgroup_id && !err)
 		err = id_names_add(&names->cgroups, &names->nr_cgroups, serial, cgroup);
 	return err;
 }
 
-int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret)
+int kind_read(struct db *db, int64_t id, unsigned int folded, struct snapshot *names,
+	      struct process *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
 	int err = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id = ?",
@@ -260,11 +267,11 @@ int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process 
 		return err;
 	if (id == KIND_ALL) {
 		ret->uid = UID_NONE;
-		strcpy(ret->comm, "[all]");
+		strcpy(ret->comm, NAME_OF_ALL);
 		return 0;
 	}
 	err = db_next(row);
-	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EUCLEAN;
+	return err == 1 ? kind_from_row(row, folded, names, ret) : err ?: -EUCLEAN;
 }
 
 /* A kind by itself, for the filter to look at: 1, 0 or -errno. */
@@ -272,41 +279,79 @@ static int kind_matches(sqlite3_stmt *row, const struct filter_globs *globs)
 {
 	struct snapshot *names __cleanup(snapshot_freep) = calloc(1, sizeof(*names));
 	struct process process = { 0 };
-	int err = names ? kind_from_row(row, names, &process) : -ENOMEM;
+	int err = names ? kind_from_row(row, 0, names, &process) : -ENOMEM;
 
 	return err ?: filter_has(globs, names, &process);
 }
 
-int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret)
+static int entry_add(struct kind_set *set, int64_t id, int64_t into)
 {
-	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	struct filter_globs *globs __cleanup(freep) = NULL;
-	int more, matches;
-
-	if (!filter->nr_selectors)
-		return 0;
-	if (filter_globs_new(filter, &globs))
+	if (!array_grow(&set->entries, set->count, sizeof(*set->entries)))
 		return -ENOMEM;
-	/* Calls that found no room may be anybody's. */
-	more = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id > ? ORDER BY id",
-			DB_NUMBERS(KIND_NOBODY), &row);
-	if (more)
-		return more;
-	ret->ids = calloc(1, sizeof(*ret->ids));
-	while (ret->ids && (more = db_next(row)) == 1) {
-		matches = kind_matches(row, globs);
-		if (matches < 0)
-			return matches;
-		if (!array_grow(&ret->ids, ret->count, sizeof(*ret->ids)))
-			return -ENOMEM;
-		ret->ids[ret->count] = sqlite3_column_int64(row, 0);
-		ret->count += (size_t)matches;
-	}
-	return ret->ids ? more : -ENOMEM;
+	set->entries[set->count++] = (struct kind_entry){ id, into };
+	return 0;
 }
 
-bool kind_set_has(const struct kind_set *set, int64_t id)
+/* Columns as of kind_from_row(), then the first of the kinds that have the same in what is kept. */
+static int query_kinds(struct db *db, unsigned int folded, sqlite3_stmt **ret)
 {
-	return !set || !set->ids ||
-	       bsearch(&id, set->ids, set->count, sizeof(id), compare_first_u64);
+	return db_query(db,
+			"SELECT id, uid, comm, user, cgroup, min(id) OVER (PARTITION BY "
+			"iif(?2, NULL, comm), iif(?3, NULL, uid), iif(?3, NULL, user), "
+			"iif(?4, NULL, cgroup)) FROM kind WHERE id > ?1 ORDER BY id",
+			DB_NUMBERS(KIND_NOBODY, folded & KIND_FIELD_COMM, folded & KIND_FIELD_USER,
+				   folded & KIND_FIELD_CGROUP),
+			ret);
+}
+
+/* Adds the kinds that the filter has; NULL: all. */
+static int entries_fill(struct db *db, const struct filter_globs *globs, struct kind_set *ret)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = query_kinds(db, ret->folded, &row), more = 0, matches = 1;
+
+	while (!err && (more = db_next(row)) == 1) {
+		int64_t id = sqlite3_column_int64(row, 0);
+
+		matches = globs ? kind_matches(row, globs) : 1;
+		if (matches < 0)
+			return matches;
+		if (matches)
+			err = entry_add(ret, id, ret->folded ? sqlite3_column_int64(row, 5) : id);
+	}
+	return err ?: more;
+}
+
+int kind_set_fill(struct db *db, const struct process_filter *filter, unsigned int folded,
+		  struct kind_set *ret)
+{
+	struct filter_globs *globs __cleanup(freep) = NULL;
+	int err;
+
+	ret->folded = folded;
+	if (!filter->nr_selectors && (!folded || folded == KIND_FIELDS))
+		return 0;
+	if (filter->nr_selectors && filter_globs_new(filter, &globs))
+		return -ENOMEM;
+	ret->entries = calloc(1, sizeof(*ret->entries));
+	if (!ret->entries)
+		return -ENOMEM;
+	/* Calls that found no room may be anybody's. */
+	err = filter->nr_selectors ? 0 : entry_add(ret, KIND_NOBODY, KIND_NOBODY);
+	return err ?: entries_fill(db, globs, ret);
+}
+
+int64_t kind_set_find(const struct kind_set *set, int64_t id)
+{
+	const struct kind_entry *entry = NULL;
+
+	if (!set)
+		return id;
+	if (set->entries)
+		entry = bsearch(&id, set->entries, set->count, sizeof(*entry), compare_first_u64);
+	if (set->entries && !entry)
+		return KIND_NONE;
+	if (set->folded == KIND_FIELDS)
+		return KIND_ALL;
+	return entry ? entry->into : id;
 }

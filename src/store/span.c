@@ -41,7 +41,7 @@ static void span_done(struct span *span)
 	for (size_t i = 0; span->steps && i < span->nr_steps; i++)
 		sum_done(&span->steps[i]);
 	free(span->steps);
-	free(span->kinds.ids);
+	free(span->kinds.entries);
 	interval_list_done(&span->list);
 	free(span->gaps);
 }
@@ -247,9 +247,11 @@ static int count_rows(struct span *span)
 		nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
 	if (nr_rows <= MAX_ROWS)
 		return 0;
-	return diag_set(span->d, DIAG_USAGE, E2BIG,
-			"too much for one answer: take longer steps, a shorter span, fewer "
-			"processes with -n, -u, -U or -g, or a table in place of JSON");
+	return diag_set(
+		span->d, DIAG_USAGE, E2BIG,
+		"too much for one answer: take longer steps, a shorter span, fewer "
+		"processes with -n, -u, -U or -g, fewer keys with --by, or a table in place "
+		"of JSON");
 }
 
 /* Takes each moment once. */
@@ -290,8 +292,7 @@ static int fill_steps(struct span *span)
 	if (!span->steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < span->nr_steps; i++)
-		span->steps[i] =
-			(struct sum){ .by_call = span->question->by_call, .kinds = &span->kinds };
+		span->steps[i].kinds = &span->kinds;
 	return visit_all(span);
 }
 
@@ -391,7 +392,8 @@ static int read_span(struct history *history, void *closure)
 	int err = ask->question->tail ? append_tail(history, ask->question->tail) : 0;
 
 	err = err
-		      ?: kind_set_fill(history->db, &ask->question->filter, &span.kinds)
+		      ?: kind_set_fill(history->db, &ask->question->filter, ask->question->folded,
+				       &span.kinds)
 		      ?: fill_steps(&span)
 		      ?: finish_all(&span, &timeline);
 	if (err)

@@ -45,7 +45,7 @@ static struct process *find_kind(struct sum *sum, int64_t kind)
 
 int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
 {
-	if (sum_begin(sum) || (sum->by_call && add_kind(sum, kind = KIND_ALL, 0, 0)))
+	if (sum_begin(sum) || (kind == KIND_ALL && add_kind(sum, kind, 0, 0)))
 		return -ENOMEM;
 	row_forget_owner(row);
 	if (kind != KIND_NOBODY)
@@ -57,9 +57,9 @@ int sum_add_share(struct sum *sum, int64_t kind, uint64_t processes, uint64_t us
 {
 	struct process *process;
 
-	/* How many of all kinds there were at a time nobody has noted. */
-	if (sum->by_call)
-		return add_kind(sum, KIND_ALL, 0, user_ns);
+	/* How many of several kinds there were at a time nobody has noted. */
+	if (sum->kinds && sum->kinds->folded)
+		return add_kind(sum, kind, 0, user_ns);
 	process = find_kind(sum, kind);
 	if (!process)
 		return add_kind(sum, kind, processes, user_ns);
@@ -193,12 +193,12 @@ int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snap
 }
 
 /* The latest name of an id counts. */
-static int name_kinds(struct db *db, struct snapshot *snapshot)
+static int name_kinds(struct db *db, unsigned int folded, struct snapshot *snapshot)
 {
 	int err = 0;
 
 	for (size_t i = snapshot->nr_processes; i-- > 0 && !err;)
-		err = kind_read(db, sum_kind(snapshot->processes[i].boot_ns), snapshot,
+		err = kind_read(db, sum_kind(snapshot->processes[i].boot_ns), folded, snapshot,
 				&snapshot->processes[i]);
 	return err;
 }
@@ -224,7 +224,7 @@ int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 	};
 	err = run_read(db, sum->last.run, snapshot)
 		      ?: builder_finish(sum->builder, snapshot)
-		      ?: name_kinds(db, snapshot);
+		      ?: name_kinds(db, sum->kinds ? sum->kinds->folded : 0, snapshot);
 	if (err)
 		return err;
 	sum_done(sum);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "model/builder.h"
+#include "model/kind_list.h"
 #include "model/query.h"
 #include "store/db.h"
 #include "store/history_options.h"
@@ -98,7 +99,8 @@ int run_read(struct db *db, int64_t id, struct snapshot *ret);
 
 /* Ids that always mean the same; the others have a row for each. */
 enum {
-	KIND_ALL = 0,    /* all kinds together, in a sum by call; in no file */
+	KIND_NONE = -1,  /* not wanted; in no file */
+	KIND_ALL = 0,    /* all kinds together; in no file */
 	KIND_NOBODY = 1, /* calls that found no room */
 	KIND_OTHERS = 2, /* process_of_other_kinds() */
 };
@@ -129,18 +131,29 @@ int kinds_touch(struct db *db, int64_t interval);
 /* Removes kinds that no interval has any more. */
 int kinds_retire(struct db *db);
 
-/* Fills name, user and cgroup of a process, and adds the latter two to a snapshot's names. */
-int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret);
+/*
+ * Fills name, user and cgroup of a process but for the fields that are folded, and adds the latter two
+ * to a snapshot's names.
+ */
+int kind_read(struct db *db, int64_t id, unsigned int folded, struct snapshot *names,
+	      struct process *ret);
 
-/* The ids of some kinds, in order. */
+/* The kinds that an answer has, and those to which it adds them. */
 struct kind_set {
-	int64_t *ids; /* owned; NULL: all kinds are in it */
+	unsigned int folded; /* mask of enum kind_field */
+	struct kind_entry {
+		int64_t id;
+		int64_t into; /* itself, or the first of those that differ only in folded fields */
+	} *entries;           /* owned, by id; NULL: all kinds */
 	size_t count;
 };
 
 /* Collects the kinds that match; without selectors, all. */
-int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret);
-bool kind_set_has(const struct kind_set *set, int64_t id);
+int kind_set_fill(struct db *db, const struct process_filter *filter, unsigned int folded,
+		  struct kind_set *ret);
+
+/* Returns the kind to which a kind is added; KIND_NONE if it is not wanted. A set that is NULL changes none. */
+int64_t kind_set_find(const struct kind_set *set, int64_t id);
 
 /* --- blobs ------------------------------------------------------------------------------------ */
 
@@ -172,7 +185,6 @@ int blob_to_errnos(const void *bytes, size_t size, struct row *row);
 /* --- sums ------------------------------------------------------------------------------------- */
 
 struct sum {
-	bool by_call;                 /* all kinds are one */
 	const struct kind_set *kinds; /* that are wanted, borrowed; NULL: all */
 	struct builder *builder; /* made when needed: rows of pid 0, and a process for each kind */
 	struct losses losses;

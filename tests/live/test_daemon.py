@@ -192,7 +192,8 @@ BAD_REQUESTS = {
             /v1/snapshot?since=1&mark=1 /v1/snapshot?from=1&since=1 /v1/snapshot?from=1&step=1
             /v1/snapshot?trace=nothing /v1/snapshot?trace=read&trace=write /v1/snapshot?by=nothing
             /v1/report?format=json /v1/report?by=nothing /v1/status?x=1 /v1/baselines/none?pid=1
-            /v1/history?step=9223372036854775807&from=0&to=0""",
+            /v1/history?step=9223372036854775807&from=0&to=0
+            /v1/history?sum=nothing /v1/snapshot?sum=comm,nothing /v1/baselines/none?sum=comm""",
     404: "/v1/nothing /v2/snapshot /v1/baselines/none",
     410: "/v1/snapshot?mark=1&boot_id=x /v1/report?stacks=calls",
     413: "/v1/history?from=1&to=10002&step=1",

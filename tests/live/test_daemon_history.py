@@ -108,6 +108,26 @@ def test_steps_add_up_to_the_whole(live, place):
     assert of_steps(steps) == of_snapshot(daemon)
 
 
+def test_sums_by_key_have_all_calls(live, place):
+    daemon, wanted = start_and_play(live, place)
+    calls = {name: row["calls"] for (_, name), row in wanted.items()}
+    for keys, name in ("call", "[all]"), ("user", "[all]"), ("comm", "calls"), ("comm,unit", "calls"):
+        answer = json.loads(daemon.request("/v1/snapshot?from=1&sum=" + keys)[2])
+        assert {process["comm"] for process in answer["processes"]} == {name}, keys
+        assert all((process["uid"] is not None) == (keys == "user") for process in answer["processes"]), keys
+        assert all(bool(process["cgroup"]) == ("unit" in keys) for process in answer["processes"]), keys
+        assert {name: row["calls"] for (_, name), row in counts([answer]).items()} == calls, keys
+    for verb in ("history", "snapshot"):
+        for by in ("user,syscall", "comm,syscall", "syscall", "comm,unit,syscall"):
+            table = daemon.verb(verb, "--from", "10m", "--csv", "--by", by, *["--step", "all"] * (verb == "history"))
+            lines = list(csv.DictReader(io.StringIO(table)))
+            assert {line["syscall"]: int(line["calls"]) for line in lines} == calls, (verb, by)
+            assert "comm" not in by or {line["comm"] for line in lines} == {"calls"}, (verb, by)
+    for by, name in ("comm", "calls"), ("syscall", "exit_group"):
+        compared = daemon.verb("compare", "--by", by, "--json", "--", "10m", "-10m..now")
+        assert '"%s"' % name in compared and "[all]" not in compared, by
+
+
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_restart_leaves_a_gap_and_loses_nothing_that_was_written(live, place, end):
     daemon, first = start_and_play(live, place)

@@ -169,7 +169,7 @@ SAMPLE_TEST(test_flipped_bits, 22)
 /* Damage that appears while a file is open that is larger than what is in memory of it. */
 TEST(test_damaged_while_open)
 {
-	const struct history_question minutes = { .step_ns = MINUTE, .by_call = true };
+	const struct history_question minutes = { .step_ns = MINUTE, .folded = KIND_FIELDS };
 	struct sample sample __cleanup(sample_done) = { .host = host_make(23) };
 	__cleanup(freep) char *aside = NULL;
 	__cleanup(history_closep) struct history *history = NULL;
@@ -291,7 +291,7 @@ enum { CHILD_FINE = 0, CHILD_WRONG = 1, CHILD_SKIPS = 77 };
 static void ask_crowd(struct history *history, struct host host)
 {
 	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, "crowd-", 12000);
-	const struct history_question question = { .tail = crowd, .by_call = true };
+	const struct history_question question = { .tail = crowd, .folded = KIND_FIELDS };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
 	child_require(!history_ask(history, &question, &timeline, &d));

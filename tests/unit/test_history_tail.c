@@ -55,7 +55,7 @@ static struct trace trace_of(const struct history *history)
 
 static const struct target_selector some_name = { SELECT_COMM, "kind-2*" };
 
-#define NR_QUESTIONS 6
+#define NR_QUESTIONS 7
 
 static void questions_make(struct history_question *questions, const struct snapshot *tail)
 {
@@ -65,7 +65,8 @@ static void questions_make(struct history_question *questions, const struct snap
 		{ .from_ns = tail->start_ns - HOUR, .step_ns = 10 * MINUTE },
 		{ .from_ns = tail->start_ns - HOUR, .to_ns = tail->end_ns - 1 },
 		{ .boot_id = tail->boot_id, .filter = { NULL, 0, &some_name, 1 } },
-		{ .from_ns = tail->start_ns - DAY, .to_ns = tail->end_ns, .by_call = true },
+		{ .from_ns = tail->start_ns - DAY, .to_ns = tail->end_ns, .folded = KIND_FIELDS },
+		{ .step_ns = HOUR, .folded = KIND_FIELD_COMM },
 	};
 
 	memcpy(questions, made, sizeof(made));
@@ -205,7 +206,7 @@ static void check_by_call(struct history *history, struct history_question quest
 	__cleanup(snapshot_freep) struct snapshot *one = NULL, *other = NULL;
 
 	answer_must(history, &question, &kinds);
-	question.by_call = true;
+	question.folded = KIND_FIELDS;
 	answer_must(history, &question, &calls);
 	assert_int_equal(calls.nr_steps, kinds.nr_steps);
 	for (size_t i = 0; i < kinds.nr_steps; i++) {
@@ -235,6 +236,184 @@ HISTORY_TEST(test_by_call, 43)
 	check_by_call(history, question, "kind-2");
 }
 
+/* Every name has each user, and every user each cgroup; some are not known. */
+static struct snapshot *pass_grid(struct host *host)
+{
+	static const char *const cgroups[] = { "/system.slice/a.service", "/b.slice" };
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+
+	for (uint32_t pid = 1; pid <= 27; pid++) {
+		struct process process = { .pid = pid,
+					   .boot_ns = pid * 1000ULL,
+					   .uid = pid % 3 * 5,
+					   .cgroup_id = pid / 3 % 3,
+					   .user_ns = random_below(&host->seed, 9) };
+
+		snprintf(process.comm, sizeof(process.comm), "name-%u", (pid - 1) / 9);
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+		for (int i = 0; i < 3; i++) {
+			struct row row;
+
+			row_init_random(&row, &host->seed);
+			row.pid = pid;
+			row.boot_ns = process.boot_ns;
+			row.in_flight = row.in_flight_early = 0;
+			row.oldest_start_ns = UINT64_MAX;
+			builder_take_row(builder, &row);
+		}
+	}
+	for (int i = 0; i < 3; i++) {
+		struct row row;
+
+		row_init_for(&row, 0, ABI_X86_64, i);
+		row_add_calls(&row, 2, 100, 50, 25);
+		builder_take_row(builder, &row);
+	}
+	snapshot = host_count(host, MINUTE, builder);
+	names_add(&snapshot->users, &snapshot->nr_users, 0, "root");
+	names_add(&snapshot->users, &snapshot->nr_users, 5, "www");
+	for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++)
+		names_add(&snapshot->cgroups, &snapshot->nr_cgroups, i + 1, cgroups[i]);
+	return snapshot;
+}
+
+/* Two sums have the same groups, whose numbers are equal. */
+static void assert_groups_equal(const struct snapshot *a, const struct snapshot *b,
+				unsigned int keys)
+{
+	__cleanup(group_list_done) struct group_list x = { 0 }, y = { 0 };
+
+	assert_int_equal(snapshot_group(a, keys, NULL, &x), 0);
+	assert_int_equal(snapshot_group(b, keys, NULL, &y), 0);
+	assert_int_equal(x.nr_groups, y.nr_groups);
+	for (size_t i = 0; i < x.nr_groups; i++) {
+		struct row left = x.groups[i].sum, right = y.groups[i].sum;
+
+		/* Only what the keys ask for is of the group. */
+		left.pid = right.pid;
+		left.boot_ns = right.boot_ns;
+		if (!(keys & GROUP_SYSCALL)) {
+			left.abi = right.abi;
+			left.nr = right.nr;
+		}
+		assert_row_equal(&left, &right);
+		assert_same(&x.groups[i], &y.groups[i], bytes, moves_data);
+	}
+}
+
+/* Fields that are folded are unknown in all kinds, and no two kinds have all others alike. */
+static void assert_folded(const struct snapshot *sum, unsigned int folded)
+{
+	for (size_t i = 0; i < sum->nr_processes; i++) {
+		const struct process *process = &sum->processes[i];
+
+		assert_int_equal(process->nr_folded, 0);
+		if (folded & KIND_FIELD_COMM)
+			assert_string_equal(process->comm, "[all]");
+		if (folded & KIND_FIELD_USER)
+			assert_int_equal(process->uid, UID_NONE);
+		if (folded & KIND_FIELD_CGROUP)
+			assert_int_equal(process->cgroup_id, 0);
+		for (size_t j = 0; j < i; j++) {
+			const char *a = snapshot_cgroup(sum, process->cgroup_id);
+			const char *b = snapshot_cgroup(sum, sum->processes[j].cgroup_id);
+
+			assert_true(strcmp(process->comm, sum->processes[j].comm) ||
+				    process->uid != sum->processes[j].uid ||
+				    strcmp(a ?: "", b ?: ""));
+		}
+	}
+	assert_true(!(folded & KIND_FIELD_USER) || !sum->nr_users);
+	assert_true(!(folded & KIND_FIELD_CGROUP) || !sum->nr_cgroups);
+}
+
+/* Whatever is folded, groups by keys that do not need it are the same. */
+static void check_folded(struct history *history, const struct target_selector *selector)
+{
+	static const unsigned int all_keys[] = {
+		GROUP_SYSCALL,
+		GROUP_COMM,
+		GROUP_COMM | GROUP_SYSCALL,
+		GROUP_USER | GROUP_SYSCALL,
+		GROUP_UNIT | GROUP_SYSCALL,
+		GROUP_CGROUP,
+		GROUP_COMM | GROUP_USER,
+		GROUP_COMM | GROUP_CGROUP | GROUP_SYSCALL,
+		GROUP_USER | GROUP_UNIT | GROUP_SYSCALL,
+		GROUP_COMM | GROUP_USER | GROUP_CGROUP | GROUP_SYSCALL,
+	};
+	struct history_question question = { .step_ns = 3 * MINUTE };
+	__cleanup(timeline_done) struct timeline kinds = { 0 }, folded = { 0 };
+
+	question.filter =
+		(struct process_filter){ .selectors = selector, .nr_selectors = selector != NULL };
+	answer_must(history, &question, &kinds);
+	for (size_t i = 0; i < ARRAY_SIZE(all_keys); i++) {
+		question.folded = kind_fields_unused(all_keys[i]);
+		answer_must(history, &question, &folded);
+		assert_int_equal(folded.nr_steps, kinds.nr_steps);
+		for (size_t j = 0; j < kinds.nr_steps; j++) {
+			const struct snapshot *all = kinds.steps[j].sum, *sum = folded.steps[j].sum;
+
+			assert_groups_equal(sum, all, all_keys[i]);
+			assert_int_equal(snapshot_user_ns(sum), snapshot_user_ns(all));
+			assert_memory_equal(&sum->losses, &all->losses, sizeof(sum->losses));
+			if (question.folded)
+				assert_folded(sum, question.folded);
+		}
+	}
+}
+
+HISTORY_TEST(test_folded, 48)
+{
+	const struct target_selector user = { SELECT_USER, "www" };
+
+	for (int i = 0; i < 9; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = pass_grid(&host);
+
+		append_must(history, interval);
+	}
+	check_folded(history, NULL);
+	check_folded(history, &user);
+}
+
+/* Many cgroups are too much for an answer that has them, but not for one by name. */
+HISTORY_TEST(test_too_many_cgroups, 49)
+{
+	struct history_question question = { .step_ns = MINUTE };
+
+	for (int i = 0; i < 9; i++) {
+		struct builder *builder = builder_make();
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+
+		for (uint32_t pid = 1; pid <= 3000; pid++)
+			builder_take_caller(builder,
+					    (struct process){ .pid = pid,
+							      .boot_ns = 1,
+							      .cgroup_id = pid,
+							      .comm = "nginx" },
+					    0);
+		interval = host_count(&host, MINUTE, builder);
+		for (uint32_t pid = 1; pid <= 3000; pid++) {
+			char path[32];
+
+			snprintf(path, sizeof(path), "/docker/%u", pid);
+			names_add(&interval->cgroups, &interval->nr_cgroups, pid, path);
+		}
+		append_must(history, interval);
+	}
+	assert_int_equal(history_ask(history, &question, timeline, &d), -E2BIG);
+	question.folded = kind_fields_unused(GROUP_UNIT);
+	assert_int_equal(history_ask(history, &question, timeline, &d), -E2BIG);
+	question.folded = kind_fields_unused(GROUP_COMM);
+	answer_must(history, &question, timeline);
+	assert_int_equal(timeline->nr_steps, 9);
+	assert_int_equal(timeline_calls(timeline), 9 * 3000);
+	assert_string_equal(timeline->steps[8].sum->processes[0].comm, "nginx");
+	assert_int_equal(timeline->steps[8].sum->nr_processes, 1);
+}
+
 /* An answer that would take too much memory is refused, and says how to ask; by call it is small. */
 HISTORY_TEST(test_too_much, 44)
 {
@@ -248,11 +427,11 @@ HISTORY_TEST(test_too_much, 44)
 	}
 	assert_int_equal(history_ask(history, &question, timeline, &d), -E2BIG);
 	assert_all(strstr(d.text, "longer steps"), strstr(d.text, "table"));
-	question.by_call = true;
+	question.folded = KIND_FIELDS;
 	answer_must(history, &question, timeline);
 	assert_int_equal(timeline->nr_steps, 12);
 	assert_int_equal(timeline_calls(timeline), 12 * 3000);
-	question.by_call = false;
+	question.folded = 0;
 	question.step_ns = 0;
 	answer_must(history, &question, timeline);
 	assert_int_equal(timeline_calls(timeline), 12 * 3000);
