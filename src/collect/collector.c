@@ -266,6 +266,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 			(double)c->tables.sizes.bytes / 0x1p20,
 			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->hurried = options->hurried;
+	c->lasting = options->lasting;
 	c->by_thread = options->by_thread;
 	c->keeps_threads = options->keeps_threads;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
@@ -438,8 +439,11 @@ static int collector_learn_running(struct collector *c)
 {
 	struct process *chosen __cleanup(freep) = NULL;
 	struct running_code running = { .is_mapped_here = c->has_command, .hurried = c->hurried };
-	int err = collector_list_chosen(c, &chosen, &running.nr_targets);
+	int err = 0;
 
+	/* What counts for long waits for all files: later their tables would be part of what counting costs. */
+	if (!c->lasting)
+		err = collector_list_chosen(c, &chosen, &running.nr_targets);
 	if (err && err != -ENOENT)
 		return err;
 	running.targets = chosen;

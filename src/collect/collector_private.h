@@ -62,7 +62,7 @@ struct collector {
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	struct kernel_features kernel;
-	bool hurried; /* see struct collector_options */
+	bool hurried, lasting; /* see struct collector_options */
 	bool by_thread, keeps_threads;
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */

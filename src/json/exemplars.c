@@ -33,8 +33,10 @@ size_t exemplars_choose(const struct exemplars *exemplars, const struct row *con
 		const struct exemplar_kind kind = { row->pid, row->abi, (int)row->nr };
 
 		found = row->max_ns ? exemplars_find(exemplars, &kind, row->max_ns, of_row) : 0;
-		for (size_t j = 0; j < found; j++)
-			insert(ret, &count, exemplars_most(exemplars), of_row[j]);
+		for (size_t j = 0; j < found; j++) {
+			if (!row->tid || row->tid == of_row[j]->record->tid)
+				insert(ret, &count, exemplars_most(exemplars), of_row[j]);
+		}
 	}
 	return count;
 }

@@ -677,8 +677,9 @@ int report_json_read(const char *text, size_t size, struct snapshot **ret,
 	if (!document.err && json_object_get(whole.object, "table") &&
 	    !json_object_get(whole.object, "rows"))
 		return diag_set(d, DIAG_FAILED, EINVAL,
-				"it has only a table of groups, as --json with --by, --top and the "
-				"like writes: save one without them, and give them to the report");
+				"it has only a table of groups, which --json writes with --by or "
+				"--top: save it without these options, and give them to bpftruss "
+				"report");
 	snapshot = json_get_snapshot(&whole, ret_stacks);
 	if (snapshot)
 		*ret = snapshot;

@@ -66,7 +66,8 @@ int report_rows_json(const struct snapshot *snapshot, const struct report_option
 	json_put_origin(to, snapshot);
 	json_put_bool(to, "exact", snapshot_is_exact(snapshot));
 	json_put_losses(to, &snapshot->losses);
-	json_put_exemplar_counts(to, snapshot);
+	if (options->exemplars)
+		json_put_exemplar_counts(to, snapshot);
 	json_put_list(to, "table");
 	err = rows_give(snapshot, options, take_row, &writer);
 	json_put_end(to);

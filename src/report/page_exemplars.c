@@ -120,8 +120,9 @@ static int put_table(struct json_writer *to, const struct snapshot *snapshot,
 	if (!out)
 		return -ENOMEM;
 	if (shown < list->count)
-		fprintf(out, "The first %zu of the %zu of which most is known.\n", shown,
-			list->count);
+		fprintf(out, "The slowest %zu of %zu calls.\n", shown, list->count);
+	if (shown)
+		fputs(LINE_LATE_LEGEND "\n", out);
 	if (snapshot->exemplars)
 		print_missing_exemplars(snapshot->exemplars, out);
 	if (fclose(out))

@@ -422,7 +422,7 @@ KEPT_TEST(test_page_has_the_slowest, 1, EXEMPLARS_BYTES)
 	table = json_at(json, "tables/1");
 	assert_string_equal(json_text(table, "id"), "slowest");
 	assert_string_equal(json_text(table, "note"),
-			    "The first 100 of the 130 of which most is known.\n"
+			    "The slowest 100 of 130 calls.\n" LINE_LATE_LEGEND "\n"
 			    "of 2 slow calls no more is known: the kernel had no room for them\n");
 	assert_int_equal(json_array_size(json_at(table, "rows")), 100);
 	assert_string_equal(json_text(table, "rows/0/0"), "read");
