@@ -4,6 +4,7 @@ Tests what the daemon keeps of the past: history, gaps, baselines; comparisons o
 /metrics, as Debian's Prometheus reads it.
 """
 
+import collections
 import csv
 import io
 import json
@@ -123,9 +124,19 @@ def test_sums_by_key_have_all_calls(live, place):
             lines = list(csv.DictReader(io.StringIO(table)))
             assert {line["syscall"]: int(line["calls"]) for line in lines} == calls, (verb, by)
             assert "comm" not in by or {line["comm"] for line in lines} == {"calls"}, (verb, by)
-    for by, name in ("comm", "calls"), ("syscall", "exit_group"):
-        compared = daemon.verb("compare", "--by", by, "--json", "--", "10m", "-10m..now")
-        assert '"%s"' % name in compared and "[all]" not in compared, by
+    for by, known in ("comm", {"calls": sum(calls.values())}), ("syscall", calls):
+        compared = json.loads(daemon.verb("compare", "--by", by, "--json", "--", "10m", "-10m..now"))
+        assert compared["left_out"] == 0
+        for side in "a", "b":
+            assert calls_of_side(compared, by, side) == known, (by, side)
+
+
+def calls_of_side(compared, key, side):
+    """Calls of one side of a comparison by a key; what waits and what does not are groups of their own."""
+    calls = collections.Counter()
+    for group in compared["groups"]:
+        calls[group[key]] += (group[side] or {"calls": 0})["calls"]
+    return dict(calls)
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
