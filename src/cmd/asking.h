@@ -39,7 +39,10 @@ unsigned int ask_folded(const struct report_options *report);
 /* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
 void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
-/* Asks one question. Returns 0 or -errno with d filled. */
+/*
+ * Asks one question; a daemon that knows no sums is asked again without, and the URL has none then.
+ * Returns 0 or -errno with d filled.
+ */
 int ask(const struct options *options, const char *method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d);
 

@@ -208,6 +208,8 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_number(to, "start_ns", process->boot_ns);
 	json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
 	put_user(to, snapshot, process);
+	if (process->any_user)
+		json_put_bool(to, "any_user", true);
 	json_put_text(to, "cgroup", cgroup);
 	json_put_number(to, "cgroup_id", process->cgroup_id);
 	put_unit(to, cgroup);
@@ -390,6 +392,7 @@ static void read_processes(struct reader *reader, const struct json_place *whole
 		json_get_bytes(&at, "comm", process->comm, sizeof(process->comm));
 		process->uid = (uint32_t)json_get_number(&at, "uid", JSON_OR_NULL | JSON_32_BITS,
 							 UID_NONE);
+		process->any_user = json_get_bool(&at, "any_user", JSON_OR_ABSENT);
 		process->cgroup_id = json_get_number(&at, "cgroup_id", JSON_ANY_BITS, 0);
 		process->threads = json_get_number(&at, "threads", 0, 0);
 		process->nr_folded = json_get_number(&at, "exited", 0, 0);

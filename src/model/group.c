@@ -28,7 +28,9 @@ static int compare_comm(const struct group_member *a, const struct group_member 
 	if (!a->process || !b->process)
 		return (a->process != NULL) - (b->process != NULL);
 	/* Bytes after a NUL do not count: they are left from an earlier name. */
-	return strncmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
+	return strncmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE)
+		       ?: (int)process_is_any_name(a->process) -
+				  (int)process_is_any_name(b->process);
 }
 
 static int compare_thread(const struct group_member *a, const struct group_member *b)

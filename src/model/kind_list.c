@@ -34,6 +34,7 @@ static int compare_kinds(const void *a, const void *b)
 
 	return strncmp(x->comm, y->comm, sizeof(x->comm))
 		       ?: compare_u64(x->uid, y->uid)
+		       ?: (int)x->any_user - (int)y->any_user
 		       ?: compare_u64(x->cgroup_id, y->cgroup_id);
 }
 

@@ -29,8 +29,7 @@ void row_label(const struct row *row, char *buf, size_t size)
 
 void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX])
 {
-	/* Only groups of all further ones have no user. */
-	if (process->uid == UID_NONE)
+	if (process_is_any_name(process))
 		text_escape_visible(process->comm, PROCESS_COMM_SIZE, buf);
 	else
 		text_escape_name(process->comm, PROCESS_COMM_SIZE, buf);

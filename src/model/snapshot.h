@@ -91,6 +91,7 @@ struct process {
 	uint32_t pid;
 	uint64_t boot_ns;
 	uint32_t uid;       /* effective */
+	bool any_user;      /* a program's processes of all users: uid is UID_NONE, comm its name */
 	uint64_t cgroup_id; /* in the version 2 hierarchy */
 	uint64_t nr_folded; /* ended processes in it, for pid 0 */
 	uint64_t threads;   /* alive and counted at the end */
@@ -122,6 +123,12 @@ extern const struct process_count process_counts[NR_PROCESS_COUNTS];
 static inline uint64_t process_count(const struct process *process, size_t i)
 {
 	return *(const uint64_t *)((const char *)process + process_counts[i].offset);
+}
+
+/* Whether it is a group of programs of any name: comm is then a word of ours, such as "[others]". */
+static inline bool process_is_any_name(const struct process *process)
+{
+	return process->uid == UID_NONE && !process->any_user;
 }
 
 /* Whether a row is of a process. */

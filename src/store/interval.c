@@ -248,6 +248,7 @@ static int kind_from_row(sqlite3_stmt *row, unsigned int folded, struct snapshot
 	else if (size)
 		memcpy(ret->comm, comm, size);
 	ret->uid = folded & KIND_FIELD_USER ? UID_NONE : uid;
+	ret->any_user = ret->uid != uid && !(folded & KIND_FIELD_COMM);
 	if (user && !(folded & KIND_FIELD_USER))
 		err = id_names_add(&names->users, &names->nr_users, uid, user);
 	ret->cgroup_id = cgroup && !(folded & KIND_FIELD_CGROUP) ? serial : 0;
@@ -292,15 +293,19 @@ static int entry_add(struct kind_set *set, int64_t id, int64_t into)
 	return 0;
 }
 
-/* Columns as of kind_from_row(), then the first of the kinds that have the same in what is kept. */
+/*
+ * Columns as of kind_from_row(), then the first of the kinds that have the same in what is kept. A
+ * program may have the name of KIND_OTHERS.
+ */
 static int query_kinds(struct db *db, unsigned int folded, sqlite3_stmt **ret)
 {
 	return db_query(db,
 			"SELECT id, uid, comm, user, cgroup, min(id) OVER (PARTITION BY "
-			"iif(?2, NULL, comm), iif(?3, NULL, uid), iif(?3, NULL, user), "
-			"iif(?4, NULL, cgroup)) FROM kind WHERE id > ?1 ORDER BY id",
+			"iif(?2, NULL, comm), iif(?2, NULL, id = ?5), iif(?3, NULL, uid), "
+			"iif(?3, NULL, user), iif(?4, NULL, cgroup)) "
+			"FROM kind WHERE id > ?1 ORDER BY id",
 			DB_NUMBERS(KIND_NOBODY, folded & KIND_FIELD_COMM, folded & KIND_FIELD_USER,
-				   folded & KIND_FIELD_CGROUP),
+				   folded & KIND_FIELD_CGROUP, KIND_OTHERS),
 			ret);
 }
 

@@ -4,13 +4,16 @@ Tests what the daemon keeps of the past: history, gaps, baselines; comparisons o
 /metrics, as Debian's Prometheus reads it.
 """
 
+import collections
 import csv
 import io
 import json
 import re
 import socket
+import socketserver
 import sqlite3
 import subprocess
+import threading
 
 import pytest
 
@@ -123,9 +126,49 @@ def test_sums_by_key_have_all_calls(live, place):
             lines = list(csv.DictReader(io.StringIO(table)))
             assert {line["syscall"]: int(line["calls"]) for line in lines} == calls, (verb, by)
             assert "comm" not in by or {line["comm"] for line in lines} == {"calls"}, (verb, by)
-    for by, name in ("comm", "calls"), ("syscall", "exit_group"):
-        compared = daemon.verb("compare", "--by", by, "--json", "--", "10m", "-10m..now")
-        assert '"%s"' % name in compared and "[all]" not in compared, by
+    for by, known in ("comm", {"calls": sum(calls.values())}), ("syscall", calls):
+        compared = json.loads(daemon.verb("compare", "--by", by, "--json", "--", "10m", "-10m..now"))
+        assert compared["left_out"] == 0
+        for side in "a", "b":
+            assert calls_of_side(compared, by, side) == known, (by, side)
+
+
+def calls_of_side(compared, key, side):
+    """Calls of one side of a comparison by a key; what waits and what does not are groups of their own."""
+    calls = collections.Counter()
+    for group in compared["groups"]:
+        calls[group[key]] += (group[side] or {"calls": 0})["calls"]
+    return dict(calls)
+
+
+def test_a_daemon_that_knows_no_sums_is_asked_without(live, place):
+    daemon, wanted = start_and_play(live, place)
+    calls = sum(row["calls"] for row in wanted.values())
+    asked = []
+
+    class Older(socketserver.StreamRequestHandler):
+        def handle(self):
+            target = self.rfile.readline().split()[1].decode()
+            while self.rfile.readline().strip():
+                pass
+            asked.append(target)
+            status, body = 400, b'{"error": "this path has no parameter \\"sum\\", only from to"}'
+            if "sum=" not in target:
+                status, _, body = daemon.request(target)
+            self.wfile.write(b"HTTP/1.1 %d -\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body))
+
+    path = str(place / "older")
+    with socketserver.ThreadingUnixStreamServer(path, Older) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        options = ["--socket", path, "-n", "calls", "--by", "comm"]
+        compared = run("compare", *options, "--json", "--", "10m", "-10m..now")
+        taken = run("snapshot", *options, "--csv", "--from", "10m")
+        server.shutdown()
+    assert compared.returncode == 0, compared.stderr
+    assert calls_of_side(json.loads(compared.stdout), "comm", "b") == {"calls": calls}
+    lines = list(csv.DictReader(io.StringIO(taken.stdout)))
+    assert {line["comm"]: int(line["calls"]) for line in lines} == {"calls": calls}, taken
+    assert ["sum=" in target for target in asked] == [True, False] * 3
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

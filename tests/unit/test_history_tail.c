@@ -5,6 +5,7 @@
  */
 #include "history_fixture.h"
 
+#include "model/label.h"
 #include "report/report.h"
 #include "store/history_private.h"
 
@@ -236,9 +237,11 @@ HISTORY_TEST(test_by_call, 43)
 	check_by_call(history, question, "kind-2");
 }
 
-/* Every name has each user, and every user each cgroup; some are not known. */
+/* Every name has each user, and every user each cgroup; some are not known. A name is that of a group of ours. */
 static struct snapshot *pass_grid(struct host *host)
 {
+	static const char *const names[] = { "name-0", "[others]", "[all]" };
+	struct process others = process_of_other_kinds();
 	static const char *const cgroups[] = { "/system.slice/a.service", "/b.slice" };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
@@ -250,7 +253,7 @@ static struct snapshot *pass_grid(struct host *host)
 					   .cgroup_id = pid / 3 % 3,
 					   .user_ns = random_below(&host->seed, 9) };
 
-		snprintf(process.comm, sizeof(process.comm), "name-%u", (pid - 1) / 9);
+		snprintf(process.comm, sizeof(process.comm), "%s", names[(pid - 1) / 9]);
 		assert_int_equal(builder_add_process(builder, &process, false), 0);
 		for (int i = 0; i < 3; i++) {
 			struct row row;
@@ -270,6 +273,8 @@ static struct snapshot *pass_grid(struct host *host)
 		row_add_calls(&row, 2, 100, 50, 25);
 		builder_take_row(builder, &row);
 	}
+	others.boot_ns = FOLDED_FIRST;
+	builder_take_caller(builder, others, 0);
 	snapshot = host_count(host, MINUTE, builder);
 	names_add(&snapshot->users, &snapshot->nr_users, 0, "root");
 	names_add(&snapshot->users, &snapshot->nr_users, 5, "www");
@@ -305,8 +310,11 @@ static void assert_groups_equal(const struct snapshot *a, const struct snapshot 
 /* Fields that are folded are unknown in all kinds, and no two kinds have all others alike. */
 static void assert_folded(const struct snapshot *sum, unsigned int folded)
 {
+	size_t ours = 0;
+
 	for (size_t i = 0; i < sum->nr_processes; i++) {
 		const struct process *process = &sum->processes[i];
+		char label[PROCESS_LABEL_MAX];
 
 		assert_int_equal(process->nr_folded, 0);
 		if (folded & KIND_FIELD_COMM)
@@ -315,15 +323,22 @@ static void assert_folded(const struct snapshot *sum, unsigned int folded)
 			assert_int_equal(process->uid, UID_NONE);
 		if (folded & KIND_FIELD_CGROUP)
 			assert_int_equal(process->cgroup_id, 0);
+		if (!(folded & KIND_FIELD_COMM)) {
+			process_label(process, label);
+			ours += *label == '[';
+		}
 		for (size_t j = 0; j < i; j++) {
 			const char *a = snapshot_cgroup(sum, process->cgroup_id);
 			const char *b = snapshot_cgroup(sum, sum->processes[j].cgroup_id);
 
 			assert_true(strcmp(process->comm, sum->processes[j].comm) ||
 				    process->uid != sum->processes[j].uid ||
+				    process->any_user != sum->processes[j].any_user ||
 				    strcmp(a ?: "", b ?: ""));
 		}
 	}
+	/* No program passes for a group of ours. */
+	assert_true(ours <= 1);
 	assert_true(!(folded & KIND_FIELD_USER) || !sum->nr_users);
 	assert_true(!(folded & KIND_FIELD_CGROUP) || !sum->nr_cgroups);
 }

@@ -90,6 +90,9 @@ static struct snapshot *snapshot_of_all_fields(void)
 				    .comm = "[others]",
 				    .user_ns = 1 };
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	process.boot_ns++;
+	process.any_user = true;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
 	row_init_calls(&row, 70, ABI_X86_64, "mmap", 3, 700, 600, 500);
 	row.tid = 71;
 	row.tid_ns = 12345;
@@ -170,7 +173,7 @@ static void assert_same_rest(const struct snapshot *a, const struct snapshot *b)
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *x = &a->processes[i], *y = &b->processes[i];
 
-		assert_same(x, y, uid, cgroup_id, nr_folded, threads, ended_ns);
+		assert_same(x, y, uid, any_user, cgroup_id, nr_folded, threads, ended_ns);
 	}
 }
 
