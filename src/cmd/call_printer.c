@@ -615,8 +615,8 @@ static void print_unexamined(const struct call_printer *p)
 {
 	if (p->unexamined && p->options->calls.format == CALL_FORMAT_TRUSS)
 		fprintf(stderr,
-			"bpftruss: %u thread%s that slept from the start on %s not examined: calls "
-			"(sleeping...) are missing\n",
+			"bpftruss: %u thread%s that slept from the start on %s not examined: their "
+			"sleeping calls are not shown\n",
 			p->unexamined, plural(p->unexamined), p->unexamined == 1 ? "was" : "were");
 }
 
