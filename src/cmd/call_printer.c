@@ -463,8 +463,8 @@ static int show_sleeper(void *printer, const struct call_record *record)
 void call_printer_show_sleepers(struct call_printer *p, uint64_t started_ns, bool only_new)
 {
 	collector_take_sleepers(p->collector, started_ns, show_sleeper, p);
-	collector_take_early_sleepers(p->collector, started_ns, only_new, show_sleeper, p,
-				      &p->unexamined);
+	collector_take_early_sleepers(p->collector, started_ns, p->filter.calls, only_new,
+				      show_sleeper, p, &p->unexamined);
 }
 
 bool call_printer_is_full(const struct call_printer *p)
