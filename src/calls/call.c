@@ -24,6 +24,20 @@ bool call_find_after(const struct call *call, size_t i, struct call_memory *ret)
 	       !(ret->flags & PIECE_UNREADABLE);
 }
 
+bool call_was_read_late(const struct call *call, size_t i)
+{
+	struct call_memory memory;
+
+	return (call_find_memory(call, i, PART_SELF, &memory) ||
+		call_find_memory(call, i, PART_BUFFERS, &memory)) &&
+	       (memory.flags & (PIECE_AT_EXIT | PIECE_UNREADABLE)) == PIECE_AT_EXIT;
+}
+
+bool call_was_overwritten(const struct call *call, const struct argument *argument, size_t i)
+{
+	return argument->is_changed && !call->has_failed && call_was_read_late(call, i);
+}
+
 static bool is_always_read(enum argument_kind kind)
 {
 	return kind == ARG_PATH || kind == ARG_STRING || kind == ARG_BUFFER || kind == ARG_IOVEC ||

@@ -72,6 +72,12 @@ bool call_find_memory(const struct call *call, size_t i, unsigned int part,
 /* What the kernel has left of what an argument points at; false: nobody knows. */
 bool call_find_after(const struct call *call, size_t i, struct call_memory *ret);
 
+/* Whether what the program passed was read, but only when the call had ended. */
+bool call_was_read_late(const struct call *call, size_t i);
+
+/* Whether the kernel had then written over it, so that nobody knows what the program passed. */
+bool call_was_overwritten(const struct call *call, const struct argument *argument, size_t i);
+
 /* Writes an address for lack of something better. */
 void call_put_address(const struct call *call, uint64_t address, const struct call_memory *memory);
 

@@ -98,15 +98,11 @@ struct fd_text call_fd_name(const struct call_decoder *decoder, const struct cal
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 
-/* Whether what the program passed was read when the call had ended. */
-static bool was_read_late(const struct call *call, const struct argument *argument, size_t i)
+/* Whether the value that is shown as what the program passed needs a mark. */
+static bool is_marked_late(const struct call *call, const struct argument *argument, size_t i)
 {
-	struct call_memory memory;
-
-	return call->has_pieces && !call->shape->is_raw && !argument->is_written &&
-	       (call_find_memory(call, i, PART_SELF, &memory) ||
-		call_find_memory(call, i, PART_BUFFERS, &memory)) &&
-	       (memory.flags & (PIECE_AT_EXIT | PIECE_UNREADABLE)) == PIECE_AT_EXIT;
+	return !call->shape->is_raw && !argument->is_written && call_was_read_late(call, i) &&
+	       !call_was_overwritten(call, argument, i);
 }
 
 /* The largest errno, and the codes for calls that begin again. */
@@ -175,7 +171,7 @@ void call_decode(struct call_decoder *decoder, const struct call_record *record,
 			break;
 		if (argument->kind == ARG_OFFSET_HIGH || argument->kind == ARG_UNUSED)
 			continue;
-		to->ops->argument(to, argument, was_read_late(&call, argument, i));
+		to->ops->argument(to, argument, is_marked_late(&call, argument, i));
 		call_put_value(&call, argument, i);
 		to->ops->argument_end(to);
 	}

@@ -164,6 +164,11 @@ static void put_struct(const struct call *call, const struct argument *argument,
 		call->to->ops->group_end(call->to);
 		return;
 	}
+	if (call_was_overwritten(call, argument, i)) {
+		call_put_address(call, address, NULL);
+		put_after(call, argument, i);
+		return;
+	}
 	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
 		return;
 	if (!structure_put(call, argument, i, &memory))

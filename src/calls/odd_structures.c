@@ -164,6 +164,8 @@ static void put_descriptors(const struct call *call, const struct call_memory *m
 	to->ops->group(to, GROUP_LIST);
 	for (size_t at = 0; at + sizeof(int32_t) <= memory->size; at += sizeof(int32_t))
 		call_put_fd(call, (int)memory_word(memory->bytes + at, 4, true), role);
+	if (memory->flags & PIECE_CUT)
+		to->ops->more(to);
 	to->ops->group_end(to);
 }
 
@@ -175,6 +177,8 @@ static void put_credentials(const struct call *call, const struct call_memory *m
 	put_number(to, "pid", memory, 0);
 	put_number(to, "uid", memory, 4);
 	put_number(to, "gid", memory, 8);
+	if (memory->flags & PIECE_CUT)
+		to->ops->more(to);
 	to->ops->group_end(to);
 }
 
@@ -195,7 +199,7 @@ static void put_control(const struct call *call, uint64_t level, uint64_t type,
 	else if (is_socket && type == SCM_CREDENTIALS)
 		put_credentials(call, data);
 	else
-		to->ops->string(to, data->bytes, data->size, false);
+		to->ops->string(to, data->bytes, data->size, data->flags & PIECE_CUT);
 }
 
 void control_put(const struct call *call, const struct argument *argument,
@@ -207,11 +211,13 @@ void control_put(const struct call *call, const struct argument *argument,
 	uint64_t size, level, type;
 
 	to->ops->group(to, GROUP_LIST);
-	while (member_read(memory, at, word, false, &size) && size >= head &&
-	       size <= memory->size - at && member_read(memory, at + word, 4, true, &level) &&
+	while (at < length && member_read(memory, at, word, false, &size) && size >= head &&
+	       size <= length - at && member_read(memory, at + word, 4, true, &level) &&
 	       member_read(memory, at + word + 4, 4, true, &type)) {
+		const size_t there = memory->size - at;
 		const struct call_memory data = { .bytes = memory->bytes + at + head,
-						  .size = size - head };
+						  .size = min_u64(size, there) - head,
+						  .flags = size > there ? PIECE_CUT : 0 };
 
 		to->ops->group(to, GROUP_STRUCT);
 		to->ops->field(to, "cmsg_len");

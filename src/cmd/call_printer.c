@@ -463,8 +463,8 @@ static int show_sleeper(void *printer, const struct call_record *record)
 void call_printer_show_sleepers(struct call_printer *p, uint64_t started_ns, bool only_new)
 {
 	collector_take_sleepers(p->collector, started_ns, show_sleeper, p);
-	collector_take_early_sleepers(p->collector, started_ns, only_new, show_sleeper, p,
-				      &p->unexamined);
+	collector_take_early_sleepers(p->collector, started_ns, p->filter.calls, only_new,
+				      show_sleeper, p, &p->unexamined);
 }
 
 bool call_printer_is_full(const struct call_printer *p)
@@ -615,8 +615,8 @@ static void print_unexamined(const struct call_printer *p)
 {
 	if (p->unexamined && p->options->calls.format == CALL_FORMAT_TRUSS)
 		fprintf(stderr,
-			"bpftruss: %u thread%s that slept from the start on %s not examined: calls "
-			"(sleeping...) are missing\n",
+			"bpftruss: %u thread%s that slept from the start on %s not examined: their "
+			"sleeping calls are not shown\n",
 			p->unexamined, plural(p->unexamined), p->unexamined == 1 ? "was" : "were");
 }
 

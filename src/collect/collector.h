@@ -170,13 +170,13 @@ int collector_take_sleepers(const struct collector *collector, uint64_t started_
 			    call_taker *take, void *context);
 
 /*
- * Tells in the same way of each call in which a thread slept when it began to be counted, and sleeps still;
- * of what its arguments point at nothing is known. If only_new, each is told once, and of very many some
+ * Tells in the same way of each call of a set (NULL: all) in which a thread slept when it began to be counted,
+ * and sleeps still; of what its arguments point at nothing is known. If only_new, each is told once, and of very many some
  * are left for the next time; else the first of them are told. Sets ret_left to how many are left.
  */
 int collector_take_early_sleepers(const struct collector *collector, uint64_t started_ns,
-				  bool only_new, call_taker *take, void *context,
-				  uint32_t *ret_left);
+				  const struct syscall_set *wanted, bool only_new, call_taker *take,
+				  void *context, uint32_t *ret_left);
 
 /* The slowest calls are told as if none had been before. */
 void collector_begin_slowest(const struct collector *collector);

@@ -110,8 +110,9 @@ static bool early_sleeper_read(const struct task_record *record, uint32_t index,
 	return is_early_sleeper(record, UINT64_MAX);
 }
 
-int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns, bool only_new,
-				  call_taker *take, void *context, uint32_t *ret_left)
+int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns,
+				  const struct syscall_set *wanted, bool only_new, call_taker *take,
+				  void *context, uint32_t *ret_left)
 {
 	uint32_t room = EARLY_SLEEPERS;
 	struct call_record call;
@@ -122,6 +123,7 @@ int collector_take_early_sleepers(const struct collector *c, uint64_t started_ns
 		const struct task_record *record = record_at(c, i);
 
 		if (!is_early_sleeper(record, started_ns) ||
+		    !syscall_set_has(wanted, record->abi, record->nr) ||
 		    (only_new && call_rings_knows_early(c->rings, i, record->start_ns)))
 			continue;
 		if (!room) {

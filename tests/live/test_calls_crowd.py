@@ -80,6 +80,15 @@ def test_threads_that_slept_before_and_are_too_many_to_examine_are_counted(live)
     assert "bpftruss: 45 threads that slept from the start on were not examined: " in calls.stderr()
 
 
+def test_threads_in_calls_that_were_not_asked_for_take_no_places_of_others(live):
+    target = live.spawn(sys.executable, "-S", "-c", SLEEPERS, 300, stdin=subprocess.PIPE)
+    until(lambda: target.stdout(), "they sleep")
+    calls = live.add(Calls, ["--last", "10s", "-d", "1.2", "-t", "read", "-p", target.pid])
+    assert calls.wait() == 0
+    assert calls.shown().count("(sleeping...)\n") == 1
+    assert "not examined" not in calls.stderr()
+
+
 OPENS_LONG_NAMES = """
 import os
 for _ in range(4):

@@ -93,6 +93,14 @@ TEST(test_json_values)
 					       8 } },
 					   NULL,
 					   NULL };
+	const struct call_given late = { "select",
+					 { 7, 0x10, 0, 0, 0 },
+					 1,
+					 { { 1, PART_SELF, PIECE_AT_EXIT, "\x40\0\0\0\0\0\0\0", 8 },
+					   { 1, PART_AFTER, PIECE_AT_EXIT, "\x40\0\0\0\0\0\0\0",
+					     8 } },
+					 NULL,
+					 NULL };
 	const struct call_given absent = { "chdir", { 0x10 }, 0, { NONE_AT(0) }, NULL, NULL };
 
 	arguments_check(&mask,
@@ -112,6 +120,13 @@ TEST(test_json_values)
 	arguments_check(&select,
 			"[{\"name\":\"nfds\",\"kind\":\"int\",\"value\":7},"
 			"{\"name\":\"readfds\",\"kind\":\"fd_set\",\"value\":[3,6],\"after\":[6]},"
+			"{\"name\":\"writefds\",\"kind\":\"fd_set\",\"value\":null},"
+			"{\"name\":\"exceptfds\",\"kind\":\"fd_set\",\"value\":null},"
+			"{\"name\":\"timeout\",\"kind\":\"timeval\",\"value\":null}]");
+	arguments_check(&late,
+			"[{\"name\":\"nfds\",\"kind\":\"int\",\"value\":7},"
+			"{\"name\":\"readfds\",\"kind\":\"fd_set\",\"value\":null,\"address\":16,"
+			"\"after\":[6]},"
 			"{\"name\":\"writefds\",\"kind\":\"fd_set\",\"value\":null},"
 			"{\"name\":\"exceptfds\",\"kind\":\"fd_set\",\"value\":null},"
 			"{\"name\":\"timeout\",\"kind\":\"timeval\",\"value\":null}]");

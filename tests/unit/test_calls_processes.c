@@ -288,6 +288,20 @@ TEST(test_control)
 	/* What is not there, or is no message, is left out. */
 	snprintf(cut, sizeof(cut), "%s, ...", most);
 	control_check(&sent, offsetof(__typeof__(sent), other) + 4, sizeof(sent), cut);
+	/* Of a message whose head was read, that which was read is shown. */
+	control_check(&sent, offsetof(__typeof__(sent), fds) + 6, 24,
+		      "{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, "
+		      "cmsg_data=[3, ...]}");
+	control_check(&sent, offsetof(__typeof__(sent), fds) + 4, sizeof(sent),
+		      "{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, "
+		      "cmsg_data=[3, ...]}, ...");
+	control_check(&sent, offsetof(__typeof__(sent), fds), 24,
+		      "{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, "
+		      "cmsg_data=[...]}");
+	control_check(&sent, offsetof(__typeof__(sent), ids) + 8, sizeof(sent) - 24,
+		      "{cmsg_len=24, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, "
+		      "cmsg_data=[3, 7]}, {cmsg_len=28, cmsg_level=SOL_SOCKET, "
+		      "cmsg_type=SCM_CREDENTIALS, cmsg_data={pid=1, uid=2, ...}}");
 	sent.credentials.length = 15;
 	snprintf(cut, sizeof(cut), "%s, ...", rights);
 	control_check(&sent, sizeof(sent), sizeof(sent), cut);
