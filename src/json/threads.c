@@ -42,7 +42,8 @@ void json_get_threads(const struct json_place *whole, struct snapshot *snapshot)
 		thread.tid = (uint32_t)json_get_number(&at, "tid", JSON_32_BITS, 0);
 		thread.tid_ns = json_get_number(&at, "tid_start_ns", 0, 0);
 		json_get_bytes(&at, "comm", thread.its.comm, PROCESS_COMM_SIZE);
-		thread.its.ended_ns = json_get_number(&at, "ended_ns", JSON_OR_NULL | JSON_OR_ABSENT, 0);
+		thread.its.ended_ns =
+			json_get_number(&at, "ended_ns", JSON_OR_NULL | JSON_OR_ABSENT, 0);
 		thread.its.threads = !thread.its.ended_ns;
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
 			*(uint64_t *)((char *)&thread.its + process_counts[j].offset) =
