@@ -350,7 +350,8 @@ static void put_element(const struct call *call, const struct structure *structu
 static void put_elements(const struct call *call, const struct argument *argument,
 			 const struct structure *structure, const struct call_memory *memory)
 {
-	size_t size = layout_size(call, structure), in_memory = memory->size / size;
+	/* No structure is empty, which the analyzer cannot know. */
+	size_t size = max_u64(layout_size(call, structure), 1), in_memory = memory->size / size;
 	bool is_one = argument->length_kind == LENGTH_ONE || structure->is_single;
 	size_t count = is_one ? 1 : call_length(call, argument);
 	bool is_list = !is_one || (structure->is_scalar && call->to->style != STYLE_JSON);
