@@ -273,7 +273,7 @@ def test_a_saved_snapshot_becomes_every_report(busy, tmp_path):
     words = ("--json", "--by", "syscall", "-d", "0.1", "-o", grouped, "-p", busy)
     assert run("-c", *words).returncode == 0
     refused = run("report", grouped)
-    assert refused.returncode == 1 and "save one without them" in refused.stderr
+    assert refused.returncode == 1 and "save it without these options" in refused.stderr
     refused = run("report", path, "--by", "arg0")
     assert refused.returncode == 1 and "take one with --by arg0" in refused.stderr
 
