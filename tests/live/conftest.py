@@ -75,7 +75,7 @@ def cgroup():
 
 def attempts(config):
     """In an emulator they take long, and the last one may be skipped."""
-    return 3 if config.pluginmanager.getplugin("kernels.repeats") else 6
+    return 3 if config.pluginmanager.getplugin("kernels.repeats") else 4
 
 
 @pytest.hookimpl(hookwrapper=True)
