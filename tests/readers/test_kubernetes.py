@@ -7,9 +7,14 @@ fit each other, the configuration and the image.
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "live"))
+
+from harness import need  # noqa: E402
 
 yaml = pytest.importorskip("yaml", reason="no python3-yaml here")
 
@@ -123,7 +128,7 @@ def test_the_daemon_takes_the_configuration(tmp_path):
     assert "listen = 0.0.0.0:%d\n" % CONTAINER["ports"][0]["containerPort"] in text
     mount = next(mount["mountPath"] for mount in CONTAINER["volumeMounts"] if mount["name"] == "secret")
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        [need("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
          "-subj", "/CN=bpftruss", "-keyout", tmp_path / "tls.key", "-out", tmp_path / "tls.crt"],
         check=True, capture_output=True,
     )  # fmt: skip
