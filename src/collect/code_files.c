@@ -437,7 +437,7 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 
 	/* Its table is not made yet: what file it is will be known then. */
 	if (number != FILE_VDSO && (!file || !file->is_found))
-		return -EAGAIN;
+		return file && errand_is_busy(&file->errand) ? -EINPROGRESS : -EAGAIN;
 	if (file->code.fd < 0)
 		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
 	file->used_ns = clock_mono_ns();

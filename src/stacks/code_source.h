@@ -64,7 +64,10 @@ struct code_source {
 	int (*is_it)(const struct elf_proof *proof, int fd);
 
 	/* Here, at once. */
-	/* A file that is open still. 0, -ESRCH (it is not), -EAGAIN (not known yet) or -errno. */
+	/*
+	 * A file that is open still. 0, -ESRCH (it is not), -EINPROGRESS (it is being opened, or waits
+	 * for its turn), -EAGAIN (not known yet) or -errno.
+	 */
 	int (*open)(void *closure, uint32_t file, struct opened_code *ret);
 	/* It is another file by now: it is not open any more. */
 	void (*drop)(void *closure, uint32_t file);

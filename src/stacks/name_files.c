@@ -387,7 +387,7 @@ static enum errand_turn task_end(struct name_task *task, int err)
 	if (err == -EAGAIN && task->step == TASK_FETCH) {
 		file->errand.due_ns = debuginfod_again_ns(task->files->debuginfod);
 		batch_put_back(file, &task->batch);
-	} else if (err == -EAGAIN && ++file->delays < MAX_DELAYS) {
+	} else if (err == -EINPROGRESS || (err == -EAGAIN && ++file->delays < MAX_DELAYS)) {
 		file->errand.due_ns = now_ns + DELAY_NS;
 		batch_put_back(file, &task->batch);
 	} else if (err) {

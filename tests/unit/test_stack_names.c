@@ -505,41 +505,80 @@ SERVICE_TEST(test_places_make_room, 0, "plain", "plain", "plain")
 	assert_counts(s, refused, refused, places, MAX_PLACES);
 }
 
+/* A file, a place that is wanted in it, and how opening it ends for so many times. */
+struct opening {
+	struct files source_files;
+	struct stack_table *table;
+	struct errands *errands;
+	struct name_places *places;
+	struct name_files *files;
+	struct name_file *file;
+	struct name_place *place;
+};
+
+static void opening_begin(struct opening *o, int err, unsigned int errs)
+{
+	const struct process_id process = { .pid = 1 };
+	const struct names_options options = { 0 };
+	const struct code_source source = { .closure = &o->source_files, .open = files_open };
+
+	*o = (struct opening){ .source_files = { .err = err, .errs = errs } };
+	assert_int_equal(stack_table_new(&o->table), 0);
+	assert_int_equal(errands_new(&o->errands), 0);
+	assert_int_equal(name_places_new(o->table, &o->places), 0);
+	assert_int_equal(name_files_new(&source, &options, o->errands, o->places, &o->files), 0);
+	o->file = name_files_get(o->files, 10);
+	o->place = name_places_hold(o->places, 10, 1, name_places_user(o->places, 1));
+	name_file_met(o->file, &process, 1);
+	name_file_want(o->file, o->place);
+}
+
+/* Tries to open it now, however long the pause is that it has. */
+static void opening_try(struct opening *o)
+{
+	o->file->errand.due_ns = 0;
+	errands_run(o->errands);
+}
+
+static void opening_end(struct opening *o)
+{
+	name_files_free(o->files);
+	errands_free(o->errands);
+	name_places_free(o->places);
+	stack_table_free(o->table);
+}
+
 /* A name that nobody can tell is not waited for for ever: it would take the room of all others. */
 TEST(test_waiting_has_an_end)
 {
-	struct stack_table *table __cleanup(stack_table_freep) = NULL;
-	const struct process_id process = { .pid = 1 };
-	const struct names_options options = { 0 };
-	struct files lost = { .fixtures = { NULL }, .err = -EIO, .errs = MAX_NAME_WAITS };
-	const struct code_source source = { .closure = &lost, .open = files_open };
-	struct name_places *places;
-	struct name_files *files;
-	struct errands *errands;
-	struct name_place *place;
-	struct name_file *file;
+	struct opening o;
 
-	assert_int_equal(stack_table_new(&table), 0);
-	assert_int_equal(errands_new(&errands), 0);
-	assert_int_equal(name_places_new(table, &places), 0);
-	assert_int_equal(name_files_new(&source, &options, errands, places, &files), 0);
-	file = name_files_get(files, 10);
-	place = name_places_hold(places, 10, 1, name_places_user(places, 1));
-	name_file_met(file, &process, 1);
-	name_file_want(file, place);
-	for (unsigned int tries = 1; !place->settled; tries++) {
-		file->errand.due_ns = 0;
-		errands_run(errands);
-		assert_int_equal(lost.opened, tries);
-		assert_int_equal(place->failed, tries >= MAX_NAME_TRIES);
+	opening_begin(&o, -EIO, MAX_NAME_WAITS);
+	for (unsigned int tries = 1; !o.place->settled; tries++) {
+		opening_try(&o);
+		assert_int_equal(o.source_files.opened, tries);
+		assert_int_equal(o.place->failed, tries >= MAX_NAME_TRIES);
 	}
-	assert_int_equal(lost.opened, MAX_NAME_WAITS);
-	assert_int_equal(errands_patience_ms(errands), -1);
+	assert_int_equal(o.source_files.opened, MAX_NAME_WAITS);
+	assert_int_equal(errands_patience_ms(o.errands), -1);
 	/* A place that is asked for again is tried again. */
-	place->failed = place->settled = false;
-	name_file_want(file, place);
-	assert_true(errands_patience_ms(errands) > 0);
-	name_files_free(files);
-	errands_free(errands);
-	name_places_free(places);
+	o.place->failed = o.place->settled = false;
+	name_file_want(o.file, o.place);
+	assert_true(errands_patience_ms(o.errands) > 0);
+	opening_end(&o);
+}
+
+/* Many others may be opened before it: the next try comes soon all the same. */
+TEST(test_a_file_that_waits_for_its_turn_has_not_failed)
+{
+	struct opening o;
+
+	opening_begin(&o, -EINPROGRESS, 100);
+	for (unsigned int tries = 1; tries <= 100; tries++) {
+		opening_try(&o);
+		assert_int_equal(o.source_files.opened, tries);
+		assert_in_range(errands_patience_ms(o.errands), 0, 1000);
+	}
+	assert_all(!o.place->failed, !o.place->settled);
+	opening_end(&o);
 }
