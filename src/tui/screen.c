@@ -151,14 +151,18 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 		draw_history(screen, &top->sparks, y, x);
 }
 
-/* Draws what ran on a CPU of the host, as a bar and in numbers. */
-static void draw_cpu(struct screen *screen, int x, int y, const char *name,
+/* Draws what ran on a CPU of the host, as a bar and in the numbers that end before a column. */
+static void draw_cpu(struct screen *screen, int x, int end, int y, const char *name,
 		     const struct host_cpu *cpu)
 {
 	const double parts[] = { cpu->user, cpu->system, cpu->stolen };
+	const struct {
+		const char *name;
+		double value; /* below 0: unknown */
+	} rates[] = { { "csw/s", cpu->switches }, { "mig/s", cpu->migrations } };
 	static const char letters[] = "us#";
 	static const enum cell_style styles[] = { STYLE_USER, STYLE_SYSTEM, STYLE_RUNQ };
-	char text[2] = "", numbers[96] = "";
+	char text[2] = "", number[48];
 	double sum = 0;
 	int at;
 
@@ -173,15 +177,14 @@ static void draw_cpu(struct screen *screen, int x, int y, const char *name,
 		text[0] = (at + 0.5) * 100 / CPU_BAR > sum ? ' ' : letters[part];
 		x = screen_put(screen, x, y, styles[part], text);
 	}
-	if (cpu->switches >= 0)
-		snprintf(numbers, sizeof(numbers), "  csw/s %.0f", cpu->switches);
-	if (cpu->migrations >= 0)
-		snprintf(numbers + strlen(numbers), sizeof(numbers) - strlen(numbers),
-			 "  mig/s %.0f", cpu->migrations);
 	x = screen_put(screen, x, y, STYLE_DIM, "]");
 	x = screen_put_format(screen, x, y, STYLE_PLAIN, " usr %2.0f sys %2.0f idle %3.0f",
 			      cpu->user, cpu->system, cpu->idle);
-	screen_put(screen, x, y, STYLE_DIM, numbers);
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		snprintf(number, sizeof(number), "  %s %.0f", rates[i].name, rates[i].value);
+		if (rates[i].value >= 0 && x + (int)strlen(number) <= end)
+			x = screen_put(screen, x, y, STYLE_DIM, number);
+	}
 }
 
 static int draw_cpus(struct screen *screen, const struct top *top, int y)
@@ -192,12 +195,17 @@ static int draw_cpus(struct screen *screen, const struct top *top, int y)
 	char name[16];
 
 	if (lines && !per_line) {
-		draw_cpu(screen, 0, y, "cpus", &host->all);
+		draw_cpu(screen, 0, screen->width, y, "cpus", &host->all);
 	} else if (lines) {
+		int width = screen->width / (int)per_line;
+
 		for (unsigned int i = 0; i < host->nr_cpus; i++) {
+			int x = (int)(i % per_line) * width;
+
 			snprintf(name, sizeof(name), "cpu%u", host->cpus[i].number);
-			draw_cpu(screen, (int)(i % per_line) * (screen->width / (int)per_line),
-				 y + (int)(i / per_line), name, &host->cpus[i]);
+			/* Two columns part it from the next one. */
+			draw_cpu(screen, x, x + width - 2 * (per_line > 1), y + (int)(i / per_line),
+				 name, &host->cpus[i]);
 		}
 	}
 	return lines;

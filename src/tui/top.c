@@ -41,7 +41,7 @@ bool top_is_roomy(const struct top *top)
 /* A screen this tall has room for CPUs and the pane. */
 #define TALL_HEIGHT 20
 
-#define CPU_WIDTH 64
+#define CPU_WIDTH 68
 
 int top_cpu_lines(const struct top *top, unsigned int *ret_per_line)
 {

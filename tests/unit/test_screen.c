@@ -180,6 +180,27 @@ TOP_TEST(test_sizes, 80, 14)
 	}
 }
 
+/* Two CPUs stand beside each other, and no number of one reaches into the other. */
+TOP_TEST(test_cpus_stand_apart, 136, 24)
+{
+	static const struct host_cpu cpu = {
+		.user = 20, .system = 10, .idle = 70, .switches = 98765, .migrations = 1234
+	};
+	struct host *host = &top->host;
+
+	host->cpus = calloc(2, sizeof(*host->cpus));
+	assert_non_null(host->cpus);
+	host->nr_cpus = 2;
+	for (unsigned int i = 0; i < host->nr_cpus; i++) {
+		host->cpus[i] = cpu;
+		host->cpus[i].number = i;
+	}
+	check(top, "top_cpus");
+	for (unsigned int i = 0; i < host->nr_cpus; i++)
+		host->cpus[i].switches = 9876543;
+	check(top, "top_cpus_busy");
+}
+
 /* A loss never hides what the lines are sorted by. */
 TOP_TEST(test_losses_leave_the_order, 80, 14)
 {
