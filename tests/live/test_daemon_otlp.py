@@ -16,7 +16,7 @@ import time
 import pytest
 
 from daemons import start_daemon
-from harness import BPFTRUSS, Process, run, until, write
+from harness import BPFTRUSS, Process, need_unshare, run, until, write
 from otlp import Collector
 from prometheus import port_free
 from test_daemon_tls import Files, TOKEN
@@ -131,6 +131,7 @@ def post_once(files, collector, ca):
 
 @pytest.mark.parametrize("ca, status", [("", 200), ("ca.pem", 0)])
 def test_a_ca_replaces_those_of_the_system(files, start_collector, ca, status):
+    need_unshare("--mount")
     files.issue("server", "stranger-ca", "serverAuth")
     collector = start_collector(files)
     collector.answer = lambda path: (200, {}, b"{}")

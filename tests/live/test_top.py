@@ -43,6 +43,11 @@ def wait_frames(process, count):
     until(lambda: len(objects(process)) >= seen + count, "%d intervals" % count)
 
 
+def must_be_exact(data):
+    if not data["exact"]:
+        raise Lossy({name: count for name, count in data["losses"].items() if count})
+
+
 def objects(process):
     """The whole lines that were written so far, as JSON."""
     lines = process.stdout().split(b"\n")[:-1]
@@ -74,13 +79,12 @@ def test_intervals_add_up_to_what_the_process_did(live):
     wait_frames(process, 3)
     process.stop()
     data = objects(process)
+    for one in data:
+        must_be_exact(one)
     lines = [line for line in (line_of(one, target.pid) for one in data) if line]
     # Ten getppid, close and nanosleep a round; the read before it and exit_group after it.
     assert sum(line["calls"] for line in lines) == 12 * rounds + 2
     assert sum(line["errors"] for line in lines) == rounds
-    for one in data:
-        if not one["exact"]:
-            raise Lossy({name: count for name, count in one["losses"].items() if count})
     for before, after in zip(data, data[1:]):
         assert before["end"] == after["start"]
         assert before["counting_ns"] + after["elapsed_ns"] == after["counting_ns"]
@@ -98,7 +102,8 @@ def test_paths_add_up_over_the_intervals(live, by):
     process.stop()
     found = collections.Counter()
     for data in objects(process):
-        assert data["exact"] and data["by"] == by
+        must_be_exact(data)
+        assert data["by"] == by
         for line in data["lines"]:
             assert line["pid"] is None
             found[line["missing"] if line[by] is None else line[by]] += line["calls"]
