@@ -272,6 +272,7 @@ struct task_struct {
 	u64 start_boottime;
 	struct task_struct *group_leader;
 	struct sched_info sched_info;
+	int *clear_child_tid; /* in user space */
 	u64 utime, stime;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[COMM_SIZE];

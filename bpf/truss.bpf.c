@@ -458,6 +458,7 @@ int list_calls(struct bpf_iter__task *ctx)
 		return 0;
 	listed.pid = record->pid;
 	listed.tid = record->tid;
+	listed.ends_at = (u64)task->clear_child_tid;
 	comm_copy((struct comm_text *)listed.comm, task);
 	listed_fill(&listed, task, record);
 	bpf_seq_write(ctx->meta->seq, &listed, sizeof(listed));

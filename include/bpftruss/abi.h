@@ -143,6 +143,7 @@ struct listed_thread {
 	__u32 is_still;                  /* whether it did not */
 	__u32 pad;
 	__u64 switches; /* so far: while they are no more, it sleeps on */
+	__u64 ends_at;  /* its clear_child_tid: when it ends, the futex there wakes; 0: none */
 	char comm[16];  /* of the thread */
 };
 

@@ -471,6 +471,5 @@ int flight_stacks_name(struct flight_stacks *stacks, struct in_flight *list)
 		if (thread->stack.id)
 			thread->flight->stack = stack_table_find(list->stacks, thread->stack.id);
 	}
-	futex_waits_find(list);
-	return err;
+	return err ?: futex_waits_find(list);
 }

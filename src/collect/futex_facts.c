@@ -2,6 +2,7 @@
 /*
  * Reads who holds a mutex of the GNU C library, or which thread is joined. A PI futex has its holder by
  * the rules of the kernel, whatever the library. The ids there are those of the innermost pid namespace.
+ * Which futex the end of a thread wakes, the kernel knows (set_tid_address(2)).
  */
 #include "collect/futex_facts.h"
 
@@ -14,13 +15,6 @@
 
 /* Offsets in a pthread_mutex_t. It begins with the lock, at which others wait. */
 #define MUTEX_OWNER 8
-
-/*
- * Offsets in a thread's descriptor on x86-64: its id, at which a join waits, and two pointers to
- * the descriptor.
- */
-#define THREAD_TID  0x2d0
-#define THREAD_SELF 16
 
 /* The threads among which one of another pid namespace is looked for. */
 #define MAX_THREADS 4096
@@ -36,16 +30,6 @@ void futex_want(struct thread_memory *memory)
 	if (!is_futex(memory->thread))
 		return;
 	thread_memory_want(memory, memory->thread->arguments[0], MUTEX_OWNER + sizeof(uint64_t));
-	thread_memory_want(memory, memory->thread->arguments[0] - THREAD_TID,
-			   THREAD_SELF + sizeof(uint64_t));
-}
-
-static bool is_in_descriptor(const struct thread_memory *memory, uint64_t address)
-{
-	uint64_t start = address - THREAD_TID, first, self;
-
-	return thread_memory_read(memory, start, &first) && first == start &&
-	       thread_memory_read(memory, start + THREAD_SELF, &self) && self == start;
 }
 
 void futex_read(const struct thread_memory *memory, struct flight *flight)
@@ -58,7 +42,6 @@ void futex_read(const struct thread_memory *memory, struct flight *flight)
 	flight->futex.word = (uint32_t)lock;
 	if (thread_memory_read(memory, address + MUTEX_OWNER, &owner))
 		flight->futex.owner = (uint32_t)owner;
-	flight->futex.is_in_descriptor = is_in_descriptor(memory, address);
 }
 
 /* --- what it is ------------------------------------------------------------------------------- */
@@ -105,7 +88,39 @@ static bool stack_locks_mutex(const struct stack *stack)
 	return false;
 }
 
-static void futex_find(struct flight *flight)
+/* Threads in the order of the futexes that wake when they end. */
+struct ends {
+	size_t count;
+	const struct listed_thread **threads;
+};
+
+static int compare_ends(const void *first, const void *second)
+{
+	const struct listed_thread *a = *(const struct listed_thread *const *)first;
+	const struct listed_thread *b = *(const struct listed_thread *const *)second;
+
+	return a->pid != b->pid ? compare_u64(a->pid, b->pid) : compare_u64(a->ends_at, b->ends_at);
+}
+
+/*
+ * The thread of its process whose end wakes a thread; 0: it is not known. With musl, all of a process
+ * share one futex, a lock: that tells nothing.
+ */
+static uint32_t ending_thread(const struct ends *ends, const struct listed_thread *waiter)
+{
+	const struct listed_thread wanted = { .pid = waiter->pid, .ends_at = waiter->arguments[0] };
+	const struct listed_thread *key = &wanted, **found, **end = ends->threads + ends->count;
+
+	if (!waiter->is_still || !wanted.ends_at)
+		return 0;
+	found = bsearch(&key, ends->threads, ends->count, sizeof(key), compare_ends);
+	if (!found || (found > ends->threads && !compare_ends(found - 1, found)) ||
+	    (found + 1 < end && !compare_ends(found, found + 1)))
+		return 0;
+	return (*found)->tid == waiter->tid ? 0 : (*found)->tid;
+}
+
+static void futex_find(struct flight *flight, const struct ends *ends)
 {
 	const struct listed_thread *thread = &flight->thread;
 	struct flight_futex *futex = &flight->futex;
@@ -118,20 +133,27 @@ static void futex_find(struct flight *flight)
 	} else if (is_wait && stack_locks_mutex(flight->stack)) {
 		futex->kind = FUTEX_OF_MUTEX;
 		futex->tid = futex->word ? futex->owner : 0;
-	} else if (is_wait && futex->is_in_descriptor && thread->abi == ABI_X86_64 &&
-		   is_of_gnu_libc(flight->module) &&
-		   futex->word == (uint32_t)thread->arguments[2]) {
-		futex->kind = FUTEX_OF_THREAD;
-		futex->tid = futex->word;
+	} else if (is_wait) {
+		futex->tid = ending_thread(ends, thread);
+		futex->kind = futex->tid ? FUTEX_OF_THREAD : FUTEX_OF_ANYTHING;
 	}
 }
 
-void futex_waits_find(struct in_flight *list)
+int futex_waits_find(struct in_flight *list)
 {
+	const struct listed_thread **threads __cleanup(freep) = calloc(list->count, sizeof(*threads));
+	struct ends ends = { list->count, threads };
+
+	if (!threads)
+		return list->count ? -ENOMEM : 0;
+	for (size_t i = 0; i < list->count; i++)
+		threads[i] = &list->items[i].thread;
+	qsort(threads, list->count, sizeof(*threads), compare_ends);
 	for (size_t i = 0; i < list->count; i++) {
 		if (is_futex(&list->items[i].thread))
-			futex_find(&list->items[i]);
+			futex_find(&list->items[i], &ends);
 	}
+	return 0;
 }
 
 /* --- who it is -------------------------------------------------------------------------------- */
@@ -232,7 +254,9 @@ static void fact_add(const struct in_flight *list, struct flight *flight)
 	bool is_mutex = flight->futex.kind == FUTEX_OF_MUTEX;
 	FILE *file __cleanup(fclosep) = NULL;
 
-	tid = process < 0 ? 0 : thread_find(process, pid, flight->futex.tid);
+	tid = flight->futex.tid;
+	if (is_mutex)
+		tid = process < 0 ? 0 : thread_find(process, pid, tid);
 	snprintf(path, sizeof(path), "task/%u/comm", tid);
 	file = tid ? process_file(process, path) : NULL;
 	if (!file || !fgets(comm, sizeof(comm), file))

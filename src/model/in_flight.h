@@ -50,11 +50,10 @@ enum futex_kind {
 
 /* The words at the futex on which a thread waits. */
 struct flight_futex {
-	uint32_t word, owner;  /* its value, and that where a mutex has its owner; 0: not known */
-	bool is_in_descriptor; /* of a thread, where its id is */
+	uint32_t word, owner; /* its value, and that where a mutex has its owner; 0: not known */
 	enum futex_kind kind;
-	uint32_t
-		tid; /* the thread that is waited for, in the innermost pid namespace; 0: not known */
+	/* The thread that is waited for; that of a mutex in the innermost pid namespace. 0: not known */
+	uint32_t tid;
 };
 
 struct flight {
