@@ -101,6 +101,8 @@ ALLOWED = [
     # No call says the inodes of pipes and sockets; of a socket its family is known, and its peer.
     (r"<pipe(?::\[\d+\])?>", "<PIPE>"),
     (r"<(?:socket:\[\d+\]|(?:TCP|UDP|UNIX|NETLINK)(?:->|[^<>])*)>", "<SOCKET>"),
+    # A number that the call changes: strace 7 has both in one pair of brackets.
+    (r"\[(-?\d+)\] => \[(-?\d+)\]", r"[\1 => \2]"),
     # The order of flags means nothing.
     (r"\b[A-Z][A-Z0-9_]+(?:\|[A-Z][A-Z0-9_]+)+", sort_flags),
 ]

@@ -49,14 +49,15 @@ def test_ten_thousand_processes_are_counted_to_the_last_call(live, tmp_path):
 def must_have_all_calls(report, table):
     """
     Where the daemon had no CPU for seconds, some threads found no record: their calls are counted
-    all the same, and the report says that it is not exact.
+    all the same, and the report says that it is not exact. Nor does it matter here how long they were
+    on a CPU, which a switch that was not seen makes uncertain.
     """
     got, expected = report.counts(), table.counts()
     for field in ("calls", "errors"):
         assert {key: row[field] for key, row in got.items() if row["calls"]} == {
             key: row[field] for key, row in expected.items()
         }
-    report.may_lose("task_table_full", "user_time_unknown")
+    report.may_lose("task_table_full", "user_time_unknown", "switch_unseen")
 
 
 def test_the_log_names_a_loss_when_it_begins_and_when_it_has_ended(live, tmp_path):

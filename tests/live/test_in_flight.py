@@ -224,7 +224,7 @@ def test_a_path_is_shown_whole(live, silent_file):
 
 @pytest.mark.parametrize(
     "how, call, words",
-    [("read", "read", "    file:         3: {}\n"), ("path", "open", "    call:         open")],
+    [("read", "read", r"    file:         \d: {}\n"), ("path", "open", r"    call:         open")],
 )
 def test_a_file_whose_server_is_gone_holds_nobody_else_up(live, silent_file, how, call, words):
     victim = live.add(Process, [sys.executable, SILENT, "victim", how, silent_file])
@@ -232,5 +232,5 @@ def test_a_file_whose_server_is_gone_holds_nobody_else_up(live, silent_file, how
     result = run("--in-flight", "-p", victim.pid)
     assert result.returncode == 0, result.stderr
     assert re.match(r"python\S* %d: %s" % (victim.pid, call), result.stdout), result.stdout
-    assert words.format(silent_file) in result.stdout
+    assert re.search(words.format(re.escape(silent_file)), result.stdout), result.stdout
     assert "Py_RunMain" in result.stdout or "_start" in result.stdout, result.stdout
