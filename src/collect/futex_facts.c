@@ -141,7 +141,8 @@ static void futex_find(struct flight *flight, const struct ends *ends)
 
 int futex_waits_find(struct in_flight *list)
 {
-	const struct listed_thread **threads __cleanup(freep) = calloc(list->count, sizeof(*threads));
+	const struct listed_thread **threads __cleanup(freep) =
+		calloc(list->count, sizeof(*threads));
 	struct ends ends = { list->count, threads };
 
 	if (!threads)
