@@ -113,7 +113,7 @@ static uint32_t ending_thread(const struct ends *ends, const struct listed_threa
 
 	if (!waiter->is_still || !wanted.ends_at)
 		return 0;
-	found = bsearch(&key, ends->threads, ends->count, sizeof(key), compare_ends);
+	found = bsearch(&key, ends->threads, ends->count, sizeof(*ends->threads), compare_ends);
 	if (!found || (found > ends->threads && !compare_ends(found - 1, found)) ||
 	    (found + 1 < end && !compare_ends(found, found + 1)))
 		return 0;
