@@ -19,6 +19,9 @@
 #define DELAY_NS   (NS_PER_SEC / 2)
 #define MAX_DELAYS 20
 
+/* A file may wait for thousands of others: pauses double so often, up to 16 s. */
+#define MAX_DOUBLINGS 5
+
 enum task_step {
 	TASK_OPEN,    /* the file, which may be open still */
 	TASK_OWN,     /* its symbols */
@@ -387,7 +390,11 @@ static enum errand_turn task_end(struct name_task *task, int err)
 	if (err == -EAGAIN && task->step == TASK_FETCH) {
 		file->errand.due_ns = debuginfod_again_ns(task->files->debuginfod);
 		batch_put_back(file, &task->batch);
-	} else if (err == -EINPROGRESS || (err == -EAGAIN && ++file->delays < MAX_DELAYS)) {
+	} else if (err == -EINPROGRESS) {
+		file->errand.due_ns = now_ns + (DELAY_NS << file->doublings);
+		file->doublings += file->doublings < MAX_DOUBLINGS;
+		batch_put_back(file, &task->batch);
+	} else if (err == -EAGAIN && ++file->delays < MAX_DELAYS) {
 		file->errand.due_ns = now_ns + DELAY_NS;
 		batch_put_back(file, &task->batch);
 	} else if (err) {
@@ -399,7 +406,7 @@ static enum errand_turn task_end(struct name_task *task, int err)
 			name_places_settle_one(task->files->places, task->batch.places[i],
 					       task->has_died && (task->files->options.inlines ||
 								  !task->batch.places[i]->symbol));
-		file->failures = file->delays = 0;
+		file->failures = file->delays = file->doublings = 0;
 		file->is_barren = false;
 		file->errand.due_ns = 0;
 	}

@@ -568,7 +568,7 @@ TEST(test_waiting_has_an_end)
 	opening_end(&o);
 }
 
-/* Many others may be opened before it: the next try comes soon all the same. */
+/* Thousands may be opened before it: the next try comes within 16 s, and within half a second at first. */
 TEST(test_a_file_that_waits_for_its_turn_has_not_failed)
 {
 	struct opening o;
@@ -577,7 +577,7 @@ TEST(test_a_file_that_waits_for_its_turn_has_not_failed)
 	for (unsigned int tries = 1; tries <= 100; tries++) {
 		opening_try(&o);
 		assert_int_equal(o.source_files.opened, tries);
-		assert_in_range(errands_patience_ms(o.errands), 0, 1000);
+		assert_in_range(errands_patience_ms(o.errands), 0, tries == 1 ? 500 : 16000);
 	}
 	assert_all(!o.place->failed, !o.place->settled);
 	opening_end(&o);
