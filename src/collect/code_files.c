@@ -35,7 +35,7 @@
 
 /*
  * An open file keeps its file system mounted: so it is closed when it was not used for so long. Until
- * then it can be named although its process has ended.
+ * then it can be named although its process has ended: names look for it more often than that.
  */
 #define KEEP_NS (10 * NS_PER_SEC)
 

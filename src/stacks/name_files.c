@@ -19,8 +19,12 @@
 #define DELAY_NS   (NS_PER_SEC / 2)
 #define MAX_DELAYS 20
 
-/* A file may wait for thousands of others: pauses double so often, up to 16 s. */
-#define MAX_DOUBLINGS 5
+/*
+ * A file whose opening has not ended may be behind thousands of others: then pauses are longer, but
+ * shorter than a source keeps files open. After a quarter of an hour it has failed.
+ */
+#define LONG_DELAY_NS (8 * NS_PER_SEC)
+#define MAX_WAITS     (MAX_DELAYS + 110)
 
 enum task_step {
 	TASK_OPEN,    /* the file, which may be open still */
@@ -387,12 +391,14 @@ static enum errand_turn task_end(struct name_task *task, int err)
 	struct name_file *file = task->file;
 	uint64_t now_ns = clock_mono_ns();
 
+	if (err != -EINPROGRESS)
+		file->waits = 0;
 	if (err == -EAGAIN && task->step == TASK_FETCH) {
 		file->errand.due_ns = debuginfod_again_ns(task->files->debuginfod);
 		batch_put_back(file, &task->batch);
-	} else if (err == -EINPROGRESS) {
-		file->errand.due_ns = now_ns + (DELAY_NS << file->doublings);
-		file->doublings += file->doublings < MAX_DOUBLINGS;
+	} else if (err == -EINPROGRESS && file->waits < MAX_WAITS) {
+		file->errand.due_ns =
+			now_ns + (++file->waits < MAX_DELAYS ? DELAY_NS : LONG_DELAY_NS);
 		batch_put_back(file, &task->batch);
 	} else if (err == -EAGAIN && ++file->delays < MAX_DELAYS) {
 		file->errand.due_ns = now_ns + DELAY_NS;
@@ -406,7 +412,7 @@ static enum errand_turn task_end(struct name_task *task, int err)
 			name_places_settle_one(task->files->places, task->batch.places[i],
 					       task->has_died && (task->files->options.inlines ||
 								  !task->batch.places[i]->symbol));
-		file->failures = file->delays = file->doublings = 0;
+		file->failures = file->delays = 0;
 		file->is_barren = false;
 		file->errand.due_ns = 0;
 	}

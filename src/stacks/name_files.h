@@ -32,7 +32,7 @@ struct name_file {
 	bool is_fetched;        /* servers were asked */
 	int fetched;            /* what they gave; -1: nothing */
 	unsigned int delays;    /* since it is not known yet */
-	unsigned int doublings; /* of pauses, while others are opened before it */
+	unsigned int waits;     /* for the end of its opening, one after the other */
 	unsigned int failures;  /* to read it, one after the other */
 	unsigned int more_failures; /* to read its debug information */
 	uint64_t more_ns;           /* that is not read before */

@@ -568,17 +568,43 @@ TEST(test_waiting_has_an_end)
 	opening_end(&o);
 }
 
-/* Thousands may be opened before it: the next try comes within 16 s, and within half a second at first. */
-TEST(test_a_file_that_waits_for_its_turn_has_not_failed)
+/* Thousands may be opened before it: it is looked at soon, later every 8 s, and given up at last. */
+TEST(test_a_file_that_waits_for_its_turn)
+{
+	struct opening o;
+	unsigned int tries;
+
+	opening_begin(&o, -EINPROGRESS, UINT_MAX);
+	for (tries = 1; !o.place->settled; tries++) {
+		opening_try(&o);
+		assert_int_equal(o.source_files.opened, tries);
+		if (tries < 20)
+			assert_in_range(errands_patience_ms(o.errands), 0, 500);
+		else if (tries <= 130)
+			assert_in_range(errands_patience_ms(o.errands), 501, 8000);
+		if (tries <= 130)
+			assert_false(o.place->failed);
+	}
+	assert_int_equal(tries, 130 + MAX_NAME_WAITS + 1);
+	assert_true(o.place->failed);
+	opening_end(&o);
+}
+
+/* Whatever else comes than that it waits, it is looked at soon again. */
+TEST(test_a_file_that_waits_anew)
 {
 	struct opening o;
 
-	opening_begin(&o, -EINPROGRESS, 100);
-	for (unsigned int tries = 1; tries <= 100; tries++) {
+	opening_begin(&o, -EINPROGRESS, 50);
+	for (int tries = 0; tries < 50; tries++)
 		opening_try(&o);
-		assert_int_equal(o.source_files.opened, tries);
-		assert_in_range(errands_patience_ms(o.errands), 0, tries == 1 ? 500 : 16000);
-	}
-	assert_all(!o.place->failed, !o.place->settled);
+	assert_in_range(errands_patience_ms(o.errands), 501, 8000);
+	o.source_files.err = -EIO;
+	o.source_files.errs = 1;
+	opening_try(&o);
+	o.source_files.err = -EINPROGRESS;
+	o.source_files.errs = 1;
+	opening_try(&o);
+	assert_in_range(errands_patience_ms(o.errands), 0, 500);
 	opening_end(&o);
 }
