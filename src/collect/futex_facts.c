@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads who holds a mutex of the GNU C library, or which thread is joined. A PI futex has its holder by
- * the rules of the kernel, whatever the library. The ids there are those of the innermost pid namespace.
- * Which futex the end of a thread wakes, the kernel knows (set_tid_address(2)).
+ * Reads who holds a mutex of the GNU C library, and finds the thread that is joined. A PI futex has its
+ * holder by the rules of the kernel, whatever the library. Ids of holders are those of the innermost
+ * pid namespace. The end of a thread wakes the futex at its clear_child_tid: see set_tid_address(2).
  */
 #include "collect/futex_facts.h"
 
@@ -103,21 +103,22 @@ static int compare_ends(const void *first, const void *second)
 }
 
 /*
- * The thread of its process whose end wakes a thread; 0: it is not known. With musl, all of a process
- * share one futex, a lock: that tells nothing.
+ * The thread of its process whose end wakes a thread; 0: it is not known. A private futex is not woken.
+ * With musl, the threads of a process share one futex, a lock: that tells nothing.
  */
 static uint32_t ending_thread(const struct ends *ends, const struct listed_thread *waiter)
 {
 	const struct listed_thread wanted = { .pid = waiter->pid, .ends_at = waiter->arguments[0] };
 	const struct listed_thread *key = &wanted, **found, **end = ends->threads + ends->count;
 
-	if (!waiter->is_still || !wanted.ends_at)
+	if (!waiter->is_still || !wanted.ends_at || waiter->arguments[1] & FUTEX_PRIVATE_FLAG ||
+	    !waiter->ends_at || waiter->ends_at == wanted.ends_at)
 		return 0;
 	found = bsearch(&key, ends->threads, ends->count, sizeof(*ends->threads), compare_ends);
 	if (!found || (found > ends->threads && !compare_ends(found - 1, found)) ||
 	    (found + 1 < end && !compare_ends(found, found + 1)))
 		return 0;
-	return (*found)->tid == waiter->tid ? 0 : (*found)->tid;
+	return (*found)->tid;
 }
 
 static void futex_find(struct flight *flight, const struct ends *ends)

@@ -118,6 +118,8 @@ def test_a_holder_in_another_pid_namespace(live):
     outer = live.add(Process, argv)
     child = until(lambda: slurp("/proc/%d/task/%d/children" % (outer.pid, outer.pid)).split(), "runs")
     item = until(lambda: by_name(told(int(child[0]))).get("waiter1"), "a thread waits")
+    joins = by_name(told(int(child[0])))["locks"]
     folder = "/proc/%s/task/" % child[0].decode()
     names = {slurp(folder + tid + "/comm").decode().strip(): tid for tid in os.listdir(folder)}
     assert facts(item)["lock_held_by"] == names["holder1"] + " (holder1), in clock_nanosleep"
+    assert facts(joins)["waits_for"] == "the end of thread %s (holder0), in clock_nanosleep" % names["holder0"]
