@@ -182,8 +182,11 @@ static void draw_cpu(struct screen *screen, int x, int end, int y, const char *n
 			      cpu->user, cpu->system, cpu->idle);
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
 		snprintf(number, sizeof(number), "  %s %.0f", rates[i].name, rates[i].value);
-		if (rates[i].value >= 0 && x + (int)strlen(number) <= end)
-			x = screen_put(screen, x, y, STYLE_DIM, number);
+		if (rates[i].value < 0)
+			continue;
+		if (x + (int)strlen(number) > end)
+			break;
+		x = screen_put(screen, x, y, STYLE_DIM, number);
 	}
 }
 
