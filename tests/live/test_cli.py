@@ -77,7 +77,8 @@ def test_a_command_that_has_ended_is_not_waited_for(live):
     until(lambda: [bpftruss.state(pid) for pid in bpftruss.children()] == ["Z"], "the command ends")
     bpftruss.signal(signal.SIGINT)
     assert bpftruss.wait() == 3
-    subprocess.run(["pkill", "-s", str(bpftruss.pid), "sleep"], check=True)
+    # It may still be the shell, if it had no CPU yet.
+    subprocess.run(["pkill", "-s", str(bpftruss.pid)], check=True)
 
 
 def test_an_ignored_hangup_stays_ignored(live):
