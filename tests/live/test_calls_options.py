@@ -224,6 +224,7 @@ def test_what_an_argument_points_at_may_depend_on_another(live):
     found = texts[begin + 1:]
     assert len(found) == len(expected), found
     assert all(re.fullmatch(form, text) for form, text in zip(expected, found)), found
+    assert found[0].split(",")[0] == found[4].split(",")[0], "one file"
 
 
 # --- asleep --------------------------------------------------------------------------------------

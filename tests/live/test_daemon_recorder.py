@@ -2,6 +2,7 @@
 """The daemon's recorder: each call is dumped or accounted for, files are saved and bounded, few may ask."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -319,6 +320,9 @@ def test_larger_tables_keep_what_was_recorded(live, tmp_path, cgroup):
         text, end = dump(daemon, "-p", str(other.pid))
         assert opened(text)[:10] == list(range(10)) and end["lost"] == 0
         restarts = daemon.stderr().count("counting was restarted")
+        # One after the other, and round after round, but for what is made in the gap of a restart.
+        gaps = [pair for pair in itertools.pairwise(opened(text)) if pair[1] - pair[0] not in (1, -9)]
+        assert len(gaps) <= restarts, gaps
         assert [line for line in text.splitlines() if "not shown" in line] == [
             "… calls of some milliseconds not shown"] * restarts
     finally:
