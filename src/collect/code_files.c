@@ -59,6 +59,7 @@ struct code_file {
 	struct opened_code
 		code;     /* as the first process that had it saw it; the key is always known */
 	bool is_found;    /* it was opened, or must not be */
+	int open_err;     /* of the last try to open it: what source_open() returns */
 	bool learned;     /* its table is made, or it has none */
 	uint64_t used_ns; /* when its descriptors were used last */
 	int tries;        /* to open it */
@@ -237,6 +238,8 @@ static int place_run(void *closure, struct copy_answer *ret)
 	struct opened_code opened;
 	int process = process_open(file->place.pid), err;
 
+	if (process < 0)
+		return -ESRCH;
 	identity.asker = file->errand.number;
 	err = mapped_file_open(&identity, process, file->place.start, file->place.end, &opened);
 	if (!err)
@@ -252,6 +255,14 @@ static uint32_t pause_s(struct code_file *file)
 	return late < 0 ? 0 : RETRY_S << (late < MAX_DOUBLINGS ? late : MAX_DOUBLINGS);
 }
 
+/* Whoever wants names need not wait: a permission stays missing, and a mapping that is gone stays gone. */
+static int open_failure(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		return -EACCES;
+	return err == -ESRCH || err == -ENOENT ? -ESRCH : -EAGAIN;
+}
+
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
 static enum errand_turn open_finish(struct code_file *file)
 {
@@ -262,6 +273,7 @@ static enum errand_turn open_finish(struct code_file *file)
 
 	if (!err)
 		opened_code_unpack(&answer, &opened);
+	file->open_err = open_failure(err);
 	is_it = !err && file_check(file, &opened);
 	if (file_number(file) >= MAX_UNWIND_FILES)
 		return ERRAND_OVER;
@@ -436,8 +448,11 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 	int err;
 
 	/* Its table is not made yet: what file it is will be known then. */
-	if (number != FILE_VDSO && (!file || !file->is_found))
-		return file && errand_is_busy(&file->errand) ? -EINPROGRESS : -EAGAIN;
+	if (number != FILE_VDSO && (!file || !file->is_found)) {
+		if (file && errand_is_busy(&file->errand))
+			return -EINPROGRESS;
+		return file && file->open_err ? file->open_err : -EAGAIN;
+	}
 	if (file->code.fd < 0)
 		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
 	file->used_ns = clock_mono_ns();

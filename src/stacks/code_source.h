@@ -66,7 +66,7 @@ struct code_source {
 	/* Here, at once. */
 	/*
 	 * A file that is open still. 0, -ESRCH (it is not), -EINPROGRESS (it is being opened, or waits
-	 * for its turn), -EAGAIN (not known yet) or -errno.
+	 * for its turn), -EACCES (bpftruss may not open it), -EAGAIN (not known yet) or -errno.
 	 */
 	int (*open)(void *closure, uint32_t file, struct opened_code *ret);
 	/* It is another file by now: it is not open any more. */

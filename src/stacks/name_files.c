@@ -381,7 +381,8 @@ static void file_failed(struct name_file *file, struct place_list *batch, int er
 	/* A stack that waits for ever would keep all that is known from being kept. */
 	if (file->failures >= MAX_NAME_WAITS)
 		name_places_settle(places, &file->wanted, true);
-	if (file->is_lost || file->failures >= MAX_NAME_TRIES)
+	/* A permission that is missing now will be missing in a minute. */
+	if (file->is_lost || err == -EACCES || file->failures >= MAX_NAME_TRIES)
 		name_places_fail(&file->wanted);
 }
 

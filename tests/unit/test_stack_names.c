@@ -568,6 +568,19 @@ TEST(test_waiting_has_an_end)
 	opening_end(&o);
 }
 
+/* A report does not wait for what bpftruss may not open; a daemon asks again later. */
+TEST(test_a_file_that_may_not_be_opened)
+{
+	struct opening o;
+
+	opening_begin(&o, -EACCES, 1);
+	opening_try(&o);
+	assert_true(o.place->failed);
+	assert_false(o.place->settled);
+	assert_true(errands_patience_ms(o.errands) > 0);
+	opening_end(&o);
+}
+
 /* Thousands may be opened before it: it is looked at soon, later every 8 s, and given up at last. */
 TEST(test_a_file_that_waits_for_its_turn)
 {
