@@ -440,6 +440,10 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 	$(Q)O="$(ABS_O)" BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
 		python3 -m pytest -q tests/live/test_pairing.py
 
+# Those of them that others may run beside.
+check-live-waits: check-live-programs
+	$(Q)O="$(ABS_O)" python3 -m pytest -q -m waits tests/live
+
 check-live-time: check-live-programs
 	$(Q)O="$(ABS_O)" python3 -m pytest -q tests/live/test_time.py
 
@@ -623,6 +627,6 @@ clean: ## remove what was built
 
 FORCE:
 
-.PHONY: FORCE all help check check-live check-live-time check-live-programs check-readers check-kernels \
+.PHONY: FORCE all help check check-live check-live-time check-live-waits check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
 	uninstall core core-after-all static static-if-possible deb test-packages release clean

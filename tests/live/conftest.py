@@ -45,6 +45,11 @@ def missing():
     return None
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "waits: most of the time for a timer of bpftruss or for another "
+                            "program, and minds no tests beside it")  # fmt: skip
+
+
 def pytest_collection_modifyitems(items):
     reason = missing()
     if reason:

@@ -91,6 +91,7 @@ def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon,
     must_have_let_go(daemon, before)
 
 
+@pytest.mark.waits
 def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
     """Answers of megabytes, of which nobody takes a byte: more than may be pending together."""
     live.workload("crowd", 1000).go()

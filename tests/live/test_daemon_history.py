@@ -347,6 +347,7 @@ def test_open_metrics_is_given_to_whoever_prefers_it_and_promtool_finds_no_fault
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.waits
 def test_over_tcp_there_is_nothing_else_and_strangers_are_cut_off(live, tmp_path):
     """He who says a byte at a time is never silent, yet cut off; others are answered meanwhile."""
     port = port_free()

@@ -208,6 +208,7 @@ def test_what_does_not_happen_saves_nothing(target, recording):
     assert saved(daemon) == [] and daemon.status("recorder", "saved") == 0
 
 
+@pytest.mark.waits
 def test_whoever_writes_a_file_is_no_event(live, tmp_path, cgroup, target):
     """Its own calls fail, too, as those of any program: the loader looks for files."""
     alone = cgroup("bpftruss-recorder-%d" % os.getpid())
@@ -366,6 +367,7 @@ def test_beyond_the_budget_it_is_given_up_first(live, tmp_path, target):
 # --- hostile clients -----------------------------------------------------------------------------
 
 
+@pytest.mark.waits
 def test_clients_that_take_nothing_hold_up_nobody(target, recording):
     daemon = recording()
     target.ask("opens", 0, 40000)

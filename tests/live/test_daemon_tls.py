@@ -164,6 +164,7 @@ def test_strangers_keep_nobody_out(live, tmp_path, files):
     assert daemon.popen.poll() is None
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("job", [
     "basic_auth: {username: prom, password: 'pass:word'}",
     "authorization: {type: Bearer, credentials: %s}" % TOKEN,

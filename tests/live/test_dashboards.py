@@ -81,6 +81,7 @@ def scraped(live, tmp_path, cgroup):
         yield prometheus.wait_scrape(), target
 
 
+@pytest.mark.waits
 def test_every_query_gives_data(scraped):
     prometheus, target = scraped
     values = {"__rate_interval": "20s", "__range": "1m", "instance": target, "unit": UNIT,

@@ -349,6 +349,7 @@ def open_files(pid):
     return links
 
 
+@pytest.mark.waits
 @pytest.mark.usefixtures("fuse")
 def test_a_file_is_closed_although_nobody_answers(tmp_path, start, loads):
     """Even that is a question to a file system, which hangs after its file was read."""
@@ -493,6 +494,7 @@ def umount(path):
     return libc.umount(path.encode()) == 0
 
 
+@pytest.mark.waits
 def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_path, start):
     place = str(tmp_path / "mounted")
     os.mkdir(place)
