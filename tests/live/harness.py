@@ -17,6 +17,7 @@ import pty
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -121,7 +122,7 @@ def skip_if_sanitized(reason="sanitizers take memory of their own"):
 def readable_copy(directory):
     """bpftruss where anybody can reach it; the build directory may be private."""
     for path in [directory] + list(directory.parents)[:2]:
-        os.chmod(path, 0o755)
+        os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) | 0o755)
     return shutil.copy(BPFTRUSS, directory / "bpftruss")
 
 
