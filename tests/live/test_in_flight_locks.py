@@ -100,11 +100,17 @@ def test_the_holder_of_each_mutex(live, kind):
     assert "    lock held by: %d (holder1), in clock_nanosleep\n" % tids["holder1"] in text
 
 
-def test_the_thread_that_is_to_end(live):
-    each = live.add(Locks, "plain")
+@pytest.mark.parametrize("kind", ["plain", "shared"])
+def test_the_thread_that_is_to_end(live, kind):
+    each = live.add(Locks, kind)
     item = by_name(told(each.pid))["locks"]
     wanted = "the end of thread %d (holder0), in clock_nanosleep" % each.waiting["holder0"]
     assert facts(item)["waits_for"] == wanted
+
+
+def test_the_end_of_a_thread_does_not_wake_a_private_futex(live):
+    each = live.add(Locks, "private")
+    assert "waits_for" not in facts(by_name(told(each.pid))["locks"])
 
 
 def test_nobody_holds_what_idle_workers_wait_for(live):

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Threads that wait for each other for ever: locks KIND [NUMBER]. Each is called what it does; a holder
- * sleeps, a waiter wants a mutex that a holder has.
+ * sleeps, a waiter wants a mutex that a holder has. The first thread waits for the end of a holder: with
+ * pthread_join(), or as KIND "shared" or "private" says at a futex of its own.
  */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct work {
@@ -15,8 +19,10 @@ struct work {
 	pthread_t thread;
 	pthread_mutex_t mutex, *wanted;
 	pthread_cond_t never;
-	int is_held;
+	int is_held, futex; /* when the kernel ends the thread, it wakes that */
 };
+
+static bool has_own_futex;
 
 static pthread_t work_start(struct work *work, void *(*run)(void *), const char *name)
 {
@@ -35,6 +41,8 @@ static void *hold(void *closure)
 	struct work *work = closure;
 
 	pthread_setname_np(pthread_self(), work->name);
+	if (has_own_futex)
+		syscall(SYS_set_tid_address, &work->futex);
 	pthread_mutex_lock(&work->mutex);
 	__atomic_store_n(&work->is_held, 1, __ATOMIC_RELEASE);
 	for (;;)
@@ -81,8 +89,10 @@ static void mutex_make(pthread_mutex_t *mutex, const char *kind)
 static __attribute__((noinline)) void hold_all(const char *kind)
 {
 	static struct work holders[2], waiters[2];
+	int how = strcmp(kind, "private") ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
 	char name[16];
 
+	has_own_futex = how == FUTEX_WAIT_PRIVATE || !strcmp(kind, "shared");
 	for (int i = 0; i < 2; i++) {
 		mutex_make(&holders[i].mutex, kind);
 		snprintf(name, sizeof(name), "holder%d", i);
@@ -93,7 +103,10 @@ static __attribute__((noinline)) void hold_all(const char *kind)
 		snprintf(name, sizeof(name), "waiter%d", i);
 		work_start(&waiters[i], want, name);
 	}
-	pthread_join(holders[0].thread, NULL);
+	if (has_own_futex)
+		syscall(SYS_futex, &holders[0].futex, how, 0, NULL);
+	else
+		pthread_join(holders[0].thread, NULL);
 }
 
 int main(int argc, char **argv)
