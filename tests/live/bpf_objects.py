@@ -22,8 +22,14 @@ OURS = {
 
 
 def bpftool(*words):
+    """Tries again: some versions fail when an object goes while they list it."""
     argv = ["bpftool", "-j", *words]
-    return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+
+    def answer():
+        result = subprocess.run(argv, stdout=subprocess.PIPE)
+        return result if result.returncode == 0 else None
+
+    return until(answer, " ".join(argv) + " succeeds").stdout
 
 
 def listed(kind):

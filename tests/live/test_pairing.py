@@ -254,8 +254,9 @@ def test_a_call_in_flight_is_no_older_than_it_is(live):
 
 def test_the_text_report_names_the_calls_in_flight(live):
     _, bpftruss = sleepers(live, json=False)
-    last = bpftruss.stop_text().splitlines()[-1]
-    assert last.startswith("in flight: ") and "read 1 (" in last and "nanosleep 2 (oldest " in last
+    lines = bpftruss.stop_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("in flight: ")]
+    assert "read 1 (" in line and "nanosleep 2 (oldest " in line
 
 
 def test_a_sleep_in_which_its_task_is_killed_ends_as_interrupted(live):
