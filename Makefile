@@ -72,7 +72,7 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isr
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
-	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map=$(CURDIR)=. -MMD -MP
+	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map="$$PWD=." -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------
 BPF_OBJECTS := truss probe storage
