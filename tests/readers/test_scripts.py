@@ -166,6 +166,19 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
     assert started
 
 
+# --- make ----------------------------------------------------------------------------------------
+
+
+def test_the_folder_of_the_sources_may_have_any_name(tmp_path):
+    sources = tmp_path / "it's  here"
+    for name in ("bpf", "include", "scripts", "src"):
+        shutil.copytree(TOP / name, sources / name)
+    shutil.copy(TOP / "Makefile", sources)
+    made = "build/bpf/probe.bpf.o", "build/src/base/text.o"
+    make_in(sources, "O=build", *made)
+    assert all((sources / name).exists() for name in made)
+
+
 # --- make install --------------------------------------------------------------------------------
 
 SYSTEM = {
@@ -189,11 +202,15 @@ SYSTEM = {
 CONFIG = "etc/bpftruss/bpftruss.conf"
 
 
-def make(target, destination, *variables):
+def make_in(folder, *words):
     # Not those of the make that runs us.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    argv = ["make", "-s", "-C", TOP, target, "O=" + BUILD, "DESTDIR=%s" % destination, *variables]
+    argv = ["make", "-s", "-C", folder, *words]
     subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=600)
+
+
+def make(target, destination, *variables):
+    make_in(TOP, target, "O=" + BUILD, "DESTDIR=%s" % destination, *variables)
 
 
 def files(folder):
