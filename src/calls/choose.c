@@ -36,14 +36,13 @@ static const struct argument *as_kind(const struct call *call, size_t i, enum ar
 static const struct argument *choose_open(const struct call *call, size_t *at,
 					  struct argument *scratch)
 {
-	const size_t i = *at;
-	uint64_t flags = i ? call_argument(call, i - 1) : 0;
+	const struct argument *argument = as_in_table(call, *at);
+	const uint64_t makes_file = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
 
 	(void)scratch;
-	if (as_in_table(call, i)->kind == ARG_MODE &&
-	    !(flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))))
+	if (argument->kind == ARG_MODE && !(call_argument(call, *at - 1) & makes_file))
 		return NULL;
-	return as_in_table(call, i);
+	return argument;
 }
 
 /* Offsets of mappings are multiples of pages, so they are in hexadecimal. */

@@ -81,7 +81,7 @@ static void hex_write(const char *hex, unsigned int port, char *buf, size_t size
 {
 	if (strlen(hex) == 32 && !strncmp(hex, MAPPED, strlen(MAPPED)))
 		hex += strlen(MAPPED);
-	snprintf(buf, size, "%s:%u", hex, port);
+	snprintf(buf, size, "%.32s:%u", hex, port);
 }
 
 /* A line of /proc/net/tcp and its like; addresses are in hexadecimal. */

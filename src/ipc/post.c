@@ -336,7 +336,7 @@ static void file_send(const struct library *lib, CURL *curl, const char *endpoin
 	curl_off_t wait_s = 0;
 	long status = 0, os_error = 0;
 	CURLcode code;
-	size_t size;
+	size_t size = 0;
 	int err = request_read(name, &text, &size);
 
 	if (err) {

@@ -234,7 +234,7 @@ void json_put_bytes(struct json_writer *to, const char *key, const char *bytes, 
 void json_put_text(struct json_writer *to, const char *key, const char *text)
 {
 	if (text)
-		json_put_bytes(to, key, text, SIZE_MAX);
+		json_put_data(to, key, text, strlen(text));
 	else
 		json_put_null(to, key);
 }
