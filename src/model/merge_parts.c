@@ -186,8 +186,8 @@ static void end_boots(struct merge_part *list, size_t count)
 		boot = boot_at(list, count, at);
 		if (boot.first == newest.first || boot.end_ns > newest.start_ns)
 			continue;
-		for (size_t i = boot.first; i < boot.end; i++)
-			list[i].is_latest = boot_has_input(list, &newest, list[i].input);
+		for (struct merge_part *part = &list[boot.first]; part < &list[boot.end]; part++)
+			part->is_latest = boot_has_input(list, &newest, part->input);
 	}
 }
 

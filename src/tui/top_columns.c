@@ -241,12 +241,13 @@ CELL_WRITER(write_thread)
 }
 
 /* A name that is not a process's own; nobody's line has none. */
-static void text_of_name(const struct rate *line, const char *name, char text[RATE_TEXT_MAX])
+static void text_of_name(const struct rate *line, const char name[CONTAINER_NAME_MAX],
+			 char text[RATE_TEXT_MAX])
 {
-	char escaped[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
+	char escaped[TEXT_ESCAPED_MAX(CONTAINER_NAME_MAX)] = "[overflow]";
 
 	if (line->process)
-		text_escape_name(name, strnlen(name, RATE_TEXT_MAX), escaped);
+		text_escape_name(name, strlen(name), escaped);
 	text_escape_ascii(escaped, sizeof(escaped), text, RATE_TEXT_MAX);
 }
 

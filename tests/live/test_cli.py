@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+import shlex
 
 from bpf_objects import held, in_kernel, must_be_unloaded
 from harness import (BPFTRUSS, Report, deaf_command, need, program, readable_copy, run, slurp,
@@ -94,7 +95,8 @@ def test_an_ignored_hangup_stays_ignored(live):
 def test_closed_standard_descriptors_do_not_spoil_the_report(live, tmp_path, closed):
     target = live.workload("calls")
     path = tmp_path / "report.json"
-    command = "exec %s -c --json -d 0.1 -p %d -o %s %s" % (BPFTRUSS, target.pid, path, closed)
+    command = "exec %s -c --json -d 0.1 -p %d -o %s %s" % (
+        shlex.quote(BPFTRUSS), target.pid, shlex.quote(str(path)), closed)
     assert subprocess.run(["/bin/sh", "-c", command]).returncode == 0
     assert Report(path.read_bytes()).data["exact"]
 

@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+import shlex
 
 from daemons import memory_kib
 from harness import Report, Table, must_include, program, skip_if_sanitized, until
@@ -58,7 +59,7 @@ class Shell:
 
 def test_ten_thousand_short_processes_have_exact_totals_and_give_back_their_records(live):
     """One shell makes processes as fast as it can: bpftruss has to keep up."""
-    forks = program("forks")
+    forks = shlex.quote(program("forks"))
     script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
     script += "read line; %s clone 2601 together; echo done; read line" % forks
     shell = Shell(live, script)
@@ -77,7 +78,7 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
     skip_if_sanitized()
     rounds, each = 10, 3001
     script = "for n in $(seq %d); do read line; %s clone %d together; echo done; done; read line"
-    script %= (rounds, program("forks"), each)
+    script %= (rounds, shlex.quote(program("forks")), each)
     # Freed memory goes back to the kernel: the test is not about the heap's own steps.
     malloc = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     shell, sizes = Shell(live, script, "--exemplars", 0, env={**os.environ, **malloc}), []
@@ -94,7 +95,7 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
 
 def test_who_has_the_record_of_an_ended_one_has_none_of_its_calls(live):
     """Calls of every ABI, by known and unknown numbers."""
-    script = "while read line; do %s; echo done; done" % program("numbers")
+    script = "while read line; do %s; echo done; done" % shlex.quote(program("numbers"))
     shell = Shell(live, script)
     for _ in range(5):
         shell.round()

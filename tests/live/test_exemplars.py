@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+import shlex
 
 from harness import BPFTRUSS, DEADLINE_S, program
 
@@ -84,7 +85,7 @@ def test_table_has_them_below():
 
 
 def test_groups_have_the_slowest_of_their_rows():
-    shell = "%s >/dev/null & %s >/dev/null; wait" % (program("slowest"), program("slowest"))
+    shell = "%s >/dev/null & %s >/dev/null; wait" % (2 * (shlex.quote(program("slowest")),))
     report, _ = count("--json", "--exemplars", "2", "-f", "--by", "syscall", "-t",
                       "=nanosleep,=read", command=("sh", "-c", shell))
     data = json.loads(report)
@@ -98,7 +99,7 @@ def test_groups_have_the_slowest_of_their_rows():
 
 def test_folded_processes_keep_theirs():
     """Processes that have ended are added up; the slowest call is still known."""
-    shell = "for i in 1 2 3 4 5 6; do %s >/dev/null & done; wait" % program("slowest")
+    shell = "for i in 1 2 3 4 5 6; do %s >/dev/null & done; wait" % shlex.quote(program("slowest"))
     report, _ = count("--json", "--exemplars", "1", "-f", "--keep-exited", "1", "-t", "=nanosleep",
                       command=("sh", "-c", shell))
     data = json.loads(report)

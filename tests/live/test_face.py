@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+import shlex
 from harness import BPFTRUSS, run, until
 
 # Opens files as the C library does, fails at it, writes, and asks for its parent.
@@ -210,7 +211,7 @@ def test_intervals_say_when_they_were(busy):
 
 def test_sigint_ends_it_in_the_background_of_a_script(busy, tmp_path):
     script = "%s -c -p %d > %s & sleep 1; kill -INT $!; wait $!" % (
-        BPFTRUSS, busy, tmp_path / "report")  # fmt: skip
+        shlex.quote(BPFTRUSS), busy, shlex.quote(str(tmp_path / "report")))  # fmt: skip
     begin = time.monotonic()
     assert subprocess.run(["sh", "-c", script], timeout=60, check=False).returncode == 0
     assert time.monotonic() - begin < 50 and "exact" in (tmp_path / "report").read_text()

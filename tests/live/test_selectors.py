@@ -12,6 +12,7 @@ import time
 import uuid
 
 import pytest
+import shlex
 
 from cgroups import cgroup_mount, cgroup_remove, move
 from harness import BPFTRUSS, need_unshare, play_all, program, run, until
@@ -295,7 +296,7 @@ def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
     need_unshare("-pf", "--mount-proc")
     script = (
         "sleep 77 & pid=$!; {0} -c --json -d 0.3 -o {1} -p $pid; kill $pid; echo $pid"
-    ).format(BPFTRUSS, tmp_path / "report.json")
+    ).format(shlex.quote(BPFTRUSS), shlex.quote(str(tmp_path / "report.json")))
     inside = live.spawn("unshare", "-pf", "--mount-proc", "/bin/sh", "-c", script)
     assert inside.wait() == 0, inside.stderr()
     report = json.loads((tmp_path / "report.json").read_text())

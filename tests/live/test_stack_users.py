@@ -365,7 +365,7 @@ def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder):
     script = "exec 3<&0; read line; for user in 1 2 3 4; do %s hoard 60 $user <&3 & done; wait"
     somebody = ["setpriv", "--reuid", str(SOMEBODY), "--regid", str(SOMEBODY), "--clear-groups"]
     inside = ["unshare", "--user", "--keep-caps", "sh", "-c"]
-    script %= shutil.copy(program("storm"), open_folder)
+    script %= shlex.quote(shutil.copy(program("storm"), open_folder))
     shell = live.spawn(*somebody, *inside, script, stdin=subprocess.PIPE)
     until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
     for name in ("uid_map", "gid_map"):

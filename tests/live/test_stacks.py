@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import shlex
 
 from harness import BPFTRUSS, IS_X86
 from stacks import (BUILDS, MODES, Wait, count_waits, fixture, judge, must_be_complete,
@@ -173,7 +174,7 @@ def test_a_call_that_is_refused_has_the_stack_of_its_own_caller(live, options):
 
 
 def test_a_command_has_the_limits_that_it_would_have_without_us(live):
-    script = "ulimit -Sn 123; exec %s -c --stacks sh -c 'ulimit -Sn'" % BPFTRUSS
+    script = "ulimit -Sn 123; exec %s -c --stacks sh -c 'ulimit -Sn'" % shlex.quote(BPFTRUSS)
     result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert result.stdout == "123\n"
 
