@@ -229,7 +229,7 @@ def test_a_command_runs_as_the_user_and_is_counted(option, environment):
 
 
 def test_a_terminal_sees_that_it_counts_and_colours_but_a_pipe_does_not(busy):
-    command = "TERM=xterm NO_COLOR= %s -c -w -d 2 -p %d" % (BPFTRUSS, busy)
+    command = "TERM=xterm NO_COLOR= %s -c -w -d 2 -p %d" % (shlex.quote(BPFTRUSS), busy)
     seen = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True,
                           timeout=60, check=True).stdout.decode()  # fmt: skip
     assert re.search(r"\r\033\[K\d+ s of 2 s  1 process  [\d,]+ calls  [\d,]+/s", seen)
