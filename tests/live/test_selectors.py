@@ -202,7 +202,7 @@ def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path)
 
 def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
     shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
-    target = live.spawn(shell, "-c", "read line; exec " + program("calls"), stdin=-1)
+    target = live.spawn(shell, "-c", "read line; exec " + shlex.quote(program("calls")), stdin=-1)
     target.wait_asleep_in("read")
     bpftruss = live.choose("-n", "chosen-sh")
     target.tell(b"go\n")

@@ -248,7 +248,7 @@ def test_folders_of_others_stay(tmp_path):
     os.makedirs(tmp_path / "etc")
     theirs = tmp_path / "usr/share/man/man8/theirs.8"
     theirs.parent.mkdir(parents=True)
-    theirs.touch()
+    theirs.touch(0o644)
     make("install", "", prefix, config)
     assert os.access(tmp_path / "usr/bin/bpftruss", os.X_OK)
     make("uninstall", "", prefix, config, "KEPT=%s %s" % (tmp_path / "etc", tmp_path / "usr/bin"))
