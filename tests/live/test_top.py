@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -273,7 +274,7 @@ class Terminal:
         self.status = os.path.join(directory, "status")
         words = ["env", *environment] + (["TERM=" + term] if term else [])
         words += [BPFTRUSS, "top", "-i", "0.2", *arguments]
-        script = " ".join(words) + "; echo $? >%s; exec sleep 1000" % self.status
+        script = shlex.join(words) + "; echo $? >%s; exec sleep 1000" % shlex.quote(self.status)
         self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), script)
 
     def tmux(self, *words):
