@@ -562,13 +562,17 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CONFIG := $(SYSCONFDIR)/bpftruss/bpftruss.conf
+# As units spell a path that has blanks.
+UNIT_BINDIR := $(subst $(subst ,, ),\\x20,$(BINDIR))
 
 # Of each manual page the folder of its section.
 MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
-INSTALLED := $(BINDIR)/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
-	$(ZSHDIR)/_bpftruss $(FISHDIR)/bpftruss.fish \
-	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
-	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE listen.conf otlp.conf stacks.conf)
+# For a shell: make would take a blank for the end of a name.
+INSTALLED := "$(BINDIR)/bpftruss" $(foreach page,$(MAN),"$(MANDIR)/$(page)") \
+	"$(COMPLETIONDIR)/bpftruss" "$(ZSHDIR)/_bpftruss" "$(FISHDIR)/bpftruss.fish" \
+	"$(UNITDIR)/bpftruss.service" "$(UNITDIR)/bpftruss.socket" "$(SYSUSERSDIR)/bpftruss.conf" \
+	"$(TMPFILESDIR)/bpftruss.conf" \
+	$(foreach name,LICENSE listen.conf otlp.conf stacks.conf,"$(DOCDIR)/$(name)")
 # Folders that a system has even if nothing is in them.
 KEPT := /etc /opt /usr $(foreach top,/usr /usr/local,$(addprefix $(top)/,bin etc lib local share share/man))
 
@@ -581,7 +585,7 @@ install: all ## install below DESTDIR and PREFIX
 	install -D -m 644 completion/_bpftruss "$(DESTDIR)$(ZSHDIR)/_bpftruss"
 	install -D -m 644 completion/bpftruss.fish "$(DESTDIR)$(FISHDIR)/bpftruss.fish"
 	install -d "$(DESTDIR)$(UNITDIR)"
-	for unit in bpftruss.service bpftruss.socket; do sed 's,@BINDIR@,$(BINDIR),' systemd/$$unit \
+	for unit in bpftruss.service bpftruss.socket; do sed 's,@BINDIR@,$(UNIT_BINDIR),' systemd/$$unit \
 		>"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit 1; done
 	install -D -m 644 systemd/bpftruss.sysusers "$(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf"
 	install -D -m 644 systemd/bpftruss.tmpfiles "$(DESTDIR)$(TMPFILESDIR)/bpftruss.conf"
@@ -595,10 +599,10 @@ install: all ## install below DESTDIR and PREFIX
 uninstall: ## remove what install put there, except a changed configuration
 	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit 1; done
 	! cmp -s systemd/bpftruss.conf "$(DESTDIR)$(CONFIG)" || rm -f "$(DESTDIR)$(CONFIG)"
-	for folder in $(patsubst %/,%,$(sort $(dir $(INSTALLED) $(CONFIG)))); do \
-		while case " $(if $(DESTDIR),,$(KEPT)) " in *" $$folder "*) false; esac && \
-			test -n "$$folder" && rmdir "$(DESTDIR)$$folder" 2>/dev/null; do \
-			folder=$${folder%/*}; done; done
+	for path in $(INSTALLED) "$(CONFIG)"; do \
+		while path=$${path%/*}; test -n "$$path" && \
+			case " $(if $(DESTDIR),,$(KEPT)) " in *" $$path "*) false; esac && \
+			rmdir "$(DESTDIR)$$path" 2>/dev/null; do :; done; done
 
 # --- packages -----------------------------------------------------------------------------------
 # They are built in a copy, with the compilers and flags of Debian and nothing of what this make was told.

@@ -227,7 +227,7 @@ def manual_pages():
             for path in (TOP / "man").glob("*.[1-9]")}  # fmt: skip
 
 
-@pytest.mark.parametrize("prefix", [None, "/usr"])
+@pytest.mark.parametrize("prefix", [None, "/usr", "/opt/our tools"])
 def test_install_and_uninstall(tmp_path, prefix):
     variables = ["PREFIX=" + prefix] if prefix else []
     place = (prefix or "/usr/local")[1:] + "/"
@@ -235,7 +235,7 @@ def test_install_and_uninstall(tmp_path, prefix):
     expected = {place + path: mode for path, mode in {**SYSTEM, **manual_pages()}.items()}
     assert files(tmp_path) == {**expected, CONFIG: 0o644}
     unit = (tmp_path / place / "lib/systemd/system/bpftruss.service").read_text()
-    assert "\nExecStart=/%sbin/bpftruss daemon\n" % place in unit
+    assert "\nExecStart=/%sbin/bpftruss daemon\n" % place.replace(" ", r"\x20") in unit
     assert "@" not in "".join(line for line in unit.splitlines() if line.startswith("Exec"))
     make("uninstall", tmp_path, *variables)
     assert list(tmp_path.iterdir()) == []
