@@ -250,9 +250,18 @@ static __always_inline bool task_is_ours(const struct task_ref *ref)
 	return ref && !ref->record && ref->flags & TASK_IGNORED;
 }
 
+/* The scheduler notes the arrival after this. */
+static __noinline int ours_comes(struct task_struct *task, struct task_ref *ref)
+{
+	ref->arrivals = task_arrivals(task);
+	ref->in_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
 static __noinline int ours_leaves(struct task_struct *task, struct task_ref *ref)
 {
-	if (ref->in_ns)
+	/* If it left and came back unseen, the arrival that the scheduler noted is another one. */
+	if (ref->in_ns && task_arrivals(task) - ref->arrivals == 1)
 		clocks_compare(task, ref->in_ns, bpf_ktime_get_ns());
 	/* Its next coming in may go unseen. */
 	ref->in_ns = 0;

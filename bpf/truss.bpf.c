@@ -170,7 +170,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		}
 		clock_go(record, now);
 	} else if (task_is_ours(ref)) {
-		ref->in_ns = bpf_ktime_get_ns();
+		ours_comes(next, ref);
 	}
 	if (now && cost_is_sampled(now))
 		switch_cost_add(first, now);

@@ -435,6 +435,7 @@ struct task_ref {
 	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
 	__u32 exec_pages; /* as of that layout */
 	__u32 share;      /* of a task without a record, plus 1; 0: not looked up */
+	__u32 arrivals;   /* of bpftruss itself: those before it came in, as the scheduler counts */
 	__u64 in_ns;      /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
 };
 
