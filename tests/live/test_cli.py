@@ -4,13 +4,13 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-import shlex
 
 from bpf_objects import held, in_kernel, must_be_unloaded
 from harness import (BPFTRUSS, Report, deaf_command, need, program, readable_copy, run, slurp,

@@ -6,13 +6,13 @@ nothing that they did is lost.
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-import shlex
 
 from daemons import memory_kib
 from harness import Report, Table, must_include, program, skip_if_sanitized, until

@@ -4,12 +4,12 @@
 import datetime
 import json
 import re
+import shlex
 import subprocess
 import sys
 import time
 
 import pytest
-import shlex
 
 from harness import BPFTRUSS, DEADLINE_S, program
 

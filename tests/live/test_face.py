@@ -6,13 +6,13 @@ What people type who know truss, strace, perf and top: what is typed, and what m
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-import shlex
 from harness import BPFTRUSS, run, until
 
 # Opens files as the C library does, fails at it, writes, and asks for its parent.

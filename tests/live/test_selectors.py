@@ -4,6 +4,7 @@
 import json
 import os
 import pwd
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,6 @@ import time
 import uuid
 
 import pytest
-import shlex
 
 from cgroups import cgroup_mount, cgroup_remove, move
 from harness import BPFTRUSS, need_unshare, play_all, program, run, until

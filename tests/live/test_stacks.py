@@ -5,11 +5,11 @@ the program waited in the same call.
 """
 
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
-import shlex
 
 from harness import BPFTRUSS, IS_X86
 from stacks import (BUILDS, MODES, Wait, count_waits, fixture, judge, must_be_complete,
