@@ -180,18 +180,53 @@ static __always_inline void clock_stop(struct task_struct *task, struct task_rec
 	record->arrivals = arrivals;
 }
 
-/* A task comes in whose leaving was not seen: at the earliest when it was last known to run. */
-static __noinline u64 clock_stop_unseen(struct task_record *record)
+/* Before its first event a task may have left while it was being adopted. */
+static __always_inline bool clock_had_event(const struct task_record *record)
+{
+	return record->mark_cpu_ns != record->start_ns;
+}
+
+/* The CPU clock of a task that has left unseen: as when it was last known to run. */
+static __always_inline u64 clock_last_known(const struct task_record *record, u64 clock)
 {
 	u64 cpu = record->mark_cpu_ns;
 
-	/* Before its first event it may have left while it was being adopted. */
-	if (cpu == record->start_ns)
-		return cpu;
-	loss_add(LOSS_SWITCH_UNSEEN);
-	if (record->switch_ns && record->switch_ns - record->clock > cpu)
-		cpu = record->switch_ns - record->clock;
+	if (record->switch_ns && record->switch_ns - clock > cpu)
+		cpu = record->switch_ns - clock;
 	return cpu;
+}
+
+/* A task comes in whose leaving was not seen. */
+static __noinline u64 clock_stop_unseen(struct task_record *record)
+{
+	if (!clock_had_event(record))
+		return record->mark_cpu_ns;
+	loss_add(LOSS_SWITCH_UNSEEN);
+	return clock_last_known(record, record->clock);
+}
+
+/*
+ * Stops the clock of a task that has no CPU and was not seen leaving it, before anybody takes its sleep
+ * for CPU time. One that is coming in has its run queue first, one that leaves is on its CPU until its
+ * clock stands still.
+ */
+static __always_inline void clock_check(struct task_struct *task, struct task_record *record)
+{
+	u64 clock = *(volatile u64 *)&record->clock, cpu;
+	u32 arrivals = task_arrivals(task);
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || clock & CLOCK_STOPPED ||
+	    !clock_had_event(record) || task_has_cpu(task))
+		return;
+	barrier();
+	if (task->on_cpu)
+		return;
+	cpu = clock_last_known(record, clock) | CLOCK_STOPPED;
+	/* Unless it has run meanwhile. */
+	if (__sync_val_compare_and_swap(&record->clock, clock, cpu) != clock)
+		return;
+	record->arrivals = arrivals;
+	loss_add(LOSS_SWITCH_UNSEEN);
 }
 
 /* A task comes in to its CPU. */

@@ -388,8 +388,10 @@ int read_usage(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (record && record->task == (u64)task)
-		usage_copy(&record->usage, task);
+	if (!record || record->task != (u64)task)
+		return 0;
+	clock_check(task, record);
+	usage_copy(&record->usage, task);
 	return 0;
 }
 

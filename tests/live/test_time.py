@@ -365,7 +365,7 @@ class Target(Process):
 
         until(asleep, "it waits")
 
-    def round(self, steer, pieces):
+    def round(self, steer, pieces, until_asleep=False):
         """A call that gets its bytes in so many pieces, unseen; what it said of its time then."""
         self.wait_asleep()
         steer.step("blind")
@@ -373,8 +373,10 @@ class Target(Process):
         for piece in pieces:
             self.bytes.send(piece)
             time.sleep(UNSEEN / len(pieces))
-        steer.step("seeing")
         self.rounds += 1
+        if until_asleep:
+            self.wait_asleep()
+        steer.step("seeing")
         self.wait_asleep()
         return map(int, self.stdout().split(b"\n")[2 * self.rounds - 1].split())
 
@@ -393,6 +395,23 @@ def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live):
         pytest.skip("preempted each time before anybody looked")
     cpu = report.data["processes"][0]["cpu_ns"] - before.data["processes"][0]["cpu_ns"]
     assert computed - UNSEEN / 2 * 1e9 < cpu < elapsed + UNSEEN / 2 * 1e9, (attempt, report.data)
+
+
+def test_a_thread_that_left_unseen_and_sleeps_takes_no_cpu_time_and_is_a_loss(live):
+    target = live.add(Target)
+    steer = live.add(Steer, target.pid)
+    computed, elapsed = target.round(steer, [b"123"], until_asleep=True)
+    time.sleep(UNSEEN)
+    report = steer.report(lossy=True)
+    assert report.losses["switch_unseen"] >= 1
+    assert report.data["exact"] is False
+    cpu = report.data["processes"][0]["cpu_ns"]
+    assert computed - UNSEEN / 2 * 1e9 < cpu < elapsed + UNSEEN / 2 * 1e9
+    # It was said once, and its time stands still.
+    again = steer.report(lossy=True)
+    assert again.losses == report.losses
+    assert again.data["processes"][0]["cpu_ns"] == cpu
+
 
 def test_a_thread_that_left_unseen_since_it_was_adopted_on_a_cpu_is_a_loss(live):
     target = live.spawn(*SPIN, preexec_fn=at_real_time)
