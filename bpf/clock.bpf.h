@@ -85,18 +85,14 @@ static __always_inline u32 task_arrivals(struct task_struct *task)
 	return bpf_core_field_exists(task->sched_info.pcount) ? task->sched_info.pcount : 0;
 }
 
-/* When the current task, which left at left_ns, came back to this CPU; 0: not known. */
-static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns, u64 now)
+/* When a task that left at left_ns came in, by one comparison of the clocks; 0: not known. */
+static __always_inline u64 arrival_by(const struct run_queue_clock *clock, struct task_struct *task,
+				      u64 left_ns, u64 now)
 {
-	u32 zero = 0;
-	struct run_queue_clock *clock = bpf_map_lookup_elem(&run_queue_clocks, &zero);
 	u64 arrival_ns;
 
-	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival))
-		return 0;
-	if (now - clock->compared_ns > COMPARE_VALID_NS)
-		clock = &last_clock;
-	if (now - clock->compared_ns > COMPARE_VALID_NS)
+	if (!bpf_core_field_exists(task->sched_info.last_arrival) ||
+	    now - clock->compared_ns > COMPARE_VALID_NS)
 		return 0;
 	arrival_ns = task->sched_info.last_arrival + clock->behind_ns;
 	if (arrival_ns + ARRIVAL_SLACK_NS < left_ns || arrival_ns > now + ARRIVAL_SLACK_NS)
@@ -104,6 +100,19 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 	if (arrival_ns < left_ns)
 		return left_ns;
 	return arrival_ns < now ? arrival_ns : now;
+}
+
+/* When the current task, which left at left_ns, came back to this CPU; 0: not known. */
+static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns, u64 now)
+{
+	u32 zero = 0;
+	struct run_queue_clock *clock = bpf_map_lookup_elem(&run_queue_clocks, &zero);
+
+	if (!clock)
+		return 0;
+	if (now - clock->compared_ns > COMPARE_VALID_NS)
+		clock = &last_clock;
+	return arrival_by(clock, task, left_ns, now);
 }
 
 /*
@@ -180,12 +189,6 @@ static __always_inline void clock_stop(struct task_struct *task, struct task_rec
 	record->arrivals = arrivals;
 }
 
-/* Before its first event a task may have left while it was being adopted. */
-static __always_inline bool clock_had_event(const struct task_record *record)
-{
-	return record->mark_cpu_ns != record->start_ns;
-}
-
 /* The CPU clock of a task that has left unseen: as when it was last known to run. */
 static __always_inline u64 clock_last_known(const struct task_record *record, u64 clock)
 {
@@ -196,37 +199,79 @@ static __always_inline u64 clock_last_known(const struct task_record *record, u6
 	return cpu;
 }
 
-/* A task comes in whose leaving was not seen. */
+/* A task comes in whose leaving was not seen; returns its CPU clock. */
 static __noinline u64 clock_stop_unseen(struct task_record *record)
 {
-	if (!clock_had_event(record))
+	/* Before it was seen at all, it may have left while it was being adopted. */
+	if (record->mark_cpu_ns == record->start_ns && record->switch_ns <= record->start_ns)
 		return record->mark_cpu_ns;
 	loss_add(LOSS_SWITCH_UNSEEN);
 	return clock_last_known(record, record->clock);
 }
 
+/* Names a switch that was not seen, and takes it for seen unless another one was meanwhile. */
+static __always_inline void arrivals_make_up(struct task_record *record, u32 known, u32 arrivals)
+{
+	__sync_val_compare_and_swap(&record->arrivals, known, arrivals);
+	loss_add(LOSS_SWITCH_UNSEEN);
+}
+
+/* Lets the clock of a task that came in unseen go, as of then, unless the task has done so itself. */
+static __always_inline void clock_go_late(struct task_struct *task, struct task_record *record,
+					  u64 stopped)
+{
+	u32 known = *(volatile u32 *)&record->arrivals, arrivals = task_arrivals(task);
+	u64 now = bpf_ktime_get_ns(), arrival_ns = 0, clock;
+
+	if (arrivals - known == 1)
+		arrival_ns = arrival_by(&last_clock, task, record->switch_ns, now);
+	clock = (arrival_ns ?: now) - (stopped & ~CLOCK_STOPPED);
+	/* Before the clock goes: no switch-in was seen. */
+	*(volatile u64 *)&record->switch_ns = 0;
+	if (__sync_val_compare_and_swap(&record->clock, stopped, clock) == stopped && !arrival_ns)
+		arrivals_make_up(record, known, arrivals - 1);
+}
+
+/* Stops the clock of a task that left unseen, unless it has come in again. */
+static __always_inline void clock_stop_late(struct task_struct *task, struct task_record *record,
+					    u64 clock)
+{
+	u32 known = *(volatile u32 *)&record->arrivals, arrivals = task_arrivals(task);
+	u64 stopped = clock_last_known(record, clock) | CLOCK_STOPPED;
+
+	if (__sync_val_compare_and_swap(&record->clock, clock, stopped) == clock)
+		arrivals_make_up(record, known, arrivals);
+}
+
 /*
- * Stops the clock of a task that has no CPU and was not seen leaving it, before anybody takes its sleep
- * for CPU time. One that is coming in has its run queue first, one that leaves is on its CPU until its
- * clock stands still.
+ * Compares the clock of a task with what the scheduler knows, before its times are read: if its last
+ * switch went unseen, nobody else would know before the next one. Only while counting, since then each
+ * switch is to be seen. A task that comes in is rq->curr before its clock goes, one that leaves keeps
+ * on_cpu until its clock stands still. Without cfs_rq this is not known.
  */
 static __always_inline void clock_check(struct task_struct *task, struct task_record *record)
 {
-	u64 clock = *(volatile u64 *)&record->clock, cpu;
-	u32 arrivals = task_arrivals(task);
+	u32 arrivals = task_arrivals(task), known = *(volatile u32 *)&record->arrivals;
+	u64 clock = *(volatile u64 *)&record->clock;
+	bool stands = clock & CLOCK_STOPPED;
 
-	if (!bpf_core_field_exists(task->se.cfs_rq) || clock & CLOCK_STOPPED ||
-	    !clock_had_event(record) || task_has_cpu(task))
+	if (!bpf_core_field_exists(task->se.cfs_rq) || record->flags & RECORD_AWAIT_EXEC)
+		return;
+	/* It has left and come back unseen: its clock went on. */
+	if (!stands && (s32)(arrivals - known) > 1)
+		arrivals_make_up(record, known, arrivals - 1);
+	if (task_has_cpu(task) != stands)
 		return;
 	barrier();
-	if (task->on_cpu)
+	if (!task->on_cpu == stands)
 		return;
-	cpu = clock_last_known(record, clock) | CLOCK_STOPPED;
-	/* Unless it has run meanwhile. */
-	if (__sync_val_compare_and_swap(&record->clock, clock, cpu) != clock)
+	/* Stores of another CPU may arrive in another order, but do so at once. */
+	if (__sync_fetch_and_add(&record->clock, 0) != clock || task_has_cpu(task) != stands)
 		return;
-	record->arrivals = arrivals;
-	loss_add(LOSS_SWITCH_UNSEEN);
+	if (stands)
+		clock_go_late(task, record, clock);
+	else
+		clock_stop_late(task, record, clock);
 }
 
 /* A task comes in to its CPU. */

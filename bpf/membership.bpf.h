@@ -64,10 +64,9 @@ static __always_inline u64 record_cpu_clock(struct task_struct *task, struct tas
 
 /* Settles what is open, and hands the record to user space. */
 static __always_inline void record_end(struct task_struct *task, struct task_ref *ref,
-				       struct task_record *record, u32 index)
+				       struct task_record *record, u32 index, u64 cpu, u64 now)
 {
 	struct call call = call_of(record, index);
-	u64 now, cpu = record_cpu_clock(task, record, &now);
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
 		call_count_no_return(record, &call);
@@ -91,11 +90,17 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
  */
 static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 {
-	u32 index = ref_let_go(ref);
+	u32 index = ref->record;
 	struct task_record *record = index ? record_find(index) : NULL;
+	/* Before it is let go: later switches are not seen. */
+	u64 now = 0, cpu = record ? record_cpu_clock(task, record, &now) : 0;
 
+	if (!ref_let_go(ref, index)) {
+		index = 0;
+		record = NULL;
+	}
 	if (record)
-		record_end(task, ref, record, index);
+		record_end(task, ref, record, index, cpu, now);
 	if (!ref_end(ref))
 		return 0;
 	if (!record)

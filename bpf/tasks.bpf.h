@@ -102,10 +102,10 @@ static __always_inline void ref_publish(struct task_ref *ref, u32 flags)
 	__sync_fetch_and_or(&ref->flags, flags | TASK_COUNTED);
 }
 
-/* Lets the record go; returns its index for the one who is to end it, 0 for all others. */
-static __always_inline u32 ref_let_go(struct task_ref *ref)
+/* Lets a record go; true for the one who is to end it. */
+static __always_inline bool ref_let_go(struct task_ref *ref, u32 index)
 {
-	return __sync_lock_test_and_set(&ref->record, 0);
+	return index && __sync_val_compare_and_swap(&ref->record, index, 0) == index;
 }
 
 /* True for the one by whom the task is counted no more; it may be claimed again. */

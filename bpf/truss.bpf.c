@@ -378,7 +378,7 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	return task_adopt(task, ref, leader_ref->flags);
 }
 
-/* Notes what the kernel has booked for each thread that is counted. */
+/* Notes what the kernel has booked for each thread that is counted, and checks its clock. */
 SEC("iter/task")
 int read_usage(struct bpf_iter__task *ctx)
 {

@@ -425,6 +425,18 @@ def test_a_thread_that_left_unseen_since_it_was_adopted_on_a_cpu_is_a_loss(live)
     assert steer.report(lossy=True).losses["switch_unseen"] >= 1
 
 
+def test_a_thread_that_left_unseen_before_its_first_call_is_a_loss_at_once(live):
+    target = live.spawn(*SPIN, preexec_fn=at_real_time)
+    steer = live.add(Steer, target.pid)
+    time.sleep(UNSEEN)
+    steer.step("blind")
+    target.pause()
+    time.sleep(UNSEEN)
+    report = steer.report(lossy=True)
+    assert report.losses["switch_unseen"] >= 1
+    assert report.data["processes"][0]["cpu_ns"] < report.data["elapsed_ns"] - UNSEEN * 1e9
+
+
 def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live):
     """It came and went three times in one call: how long it ran meanwhile is not known."""
     target = live.add(Target)
@@ -436,3 +448,45 @@ def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live):
     # Unknown time is taken for sleep: the time of its call is no CPU time.
     (row,) = [row for row in report.rows if row["syscall"] == "recvfrom"]
     assert report.data["processes"][0]["cpu_ns"] < (COMPUTES + UNSEEN / 2) * 1e9, row
+
+
+def test_a_thread_that_came_in_unseen_and_computes_takes_cpu_time(live):
+    """It makes no call by which anybody would know."""
+    target = live.spawn(*SPIN, preexec_fn=at_real_time)
+    target.pause()
+    steer = live.add(Steer, target.pid)
+    steer.step("blind")
+    time.sleep(UNSEEN)
+    before = target.run_ns()
+    target.signal(signal.SIGCONT)
+    until(lambda: target.run_ns() - before > COMPUTES * 1e9, "it computes")
+    report = steer.report(lossy=True)
+    if not report.losses:
+        cpu = report.data["processes"][0]["cpu_ns"]
+        assert COMPUTES - UNSEEN / 2 < cpu / 1e9 < (target.run_ns() - before) / 1e9 + UNSEEN / 2
+    assert set(report.losses) <= {"switch_unseen"}
+
+
+def test_what_comes_after_the_end_of_counting_changes_no_time(live):
+    """A thread computes on, and sleeps then: its switches are seen no more."""
+    target = live.add(Target)
+    steer = live.add(Steer, target.pid)
+    target.bytes.send(b"123")
+    time.sleep(UNSEEN)
+    steer.step("stop")
+    target.rounds += 1
+    target.wait_asleep()
+    report = steer.report()
+    cpu = report.data["processes"][0]["cpu_ns"]
+    assert UNSEEN / 2 < cpu / 1e9 < report.data["elapsed_ns"] / 1e9
+
+
+def test_a_process_that_ends_after_the_end_of_counting_keeps_its_states(live):
+    target = live.spawn(*SPIN)
+    steer = live.add(Steer, target.pid)
+    time.sleep(UNSEEN)
+    steer.step("stop")
+    target.signal(signal.SIGKILL)
+    target.wait()
+    states = steer.report().data["microstates"]
+    assert states["usr_ns"] + states["sys_ns"] > UNSEEN / 2 * 1e9
