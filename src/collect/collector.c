@@ -560,6 +560,8 @@ void collector_stop(struct collector *c)
 {
 	if (c->stop_ns)
 		return;
+	/* While context switches are still seen. */
+	c->stop_err = object_pass(c->skel->links.read_usage);
 	__atomic_store_n(&c->skel->data_control->control.counting, 0, __ATOMIC_SEQ_CST);
 	c->stop_ns = clock_mono_ns();
 	c->stop_real_ns = clock_real_ns();

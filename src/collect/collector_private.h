@@ -91,6 +91,7 @@ struct collector {
 	bool cgroups_are_absolute; /* the kernel's paths are ours */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
+	int stop_err;               /* why the kernel's own numbers could not be read at the stop */
 };
 
 /* Holds the state of one pass over the records. */

@@ -285,19 +285,22 @@ static void unseen_ends_look(struct collector *c)
 
 int collector_reclaim(struct collector *c)
 {
-	int err;
+	int err = 0;
 
 	if (c->is_broken)
 		return -ENOMEM;
 	ring_buffer__consume(c->events);
 	/* The tree may have changed. */
 	c->cgroups.learned = false;
-	err = collector_complete_joins(c);
+	/* After the stop no thread joins any more, and no end is to be seen. */
+	if (!c->stop_ns) {
+		unseen_ends_look(c);
+		err = collector_complete_joins(c);
+	}
 	if (!err && c->stacks)
 		err = call_stacks_follow(c->stacks);
 	if (err)
 		return err;
-	unseen_ends_look(c);
 	err = reclaim_records(c);
 	if (!err && cgroup_names_are_many(&c->cgroups))
 		err = forget_cgroups(c);

@@ -160,7 +160,8 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 
 	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
 
-	err = err ?: object_pass(c->skel->links.read_usage);
+	if (!err)
+		err = c->stop_ns ? c->stop_err : object_pass(c->skel->links.read_usage);
 	err = err ?: snapshot_describe(c, snapshot);
 	err = err ?: collector_read_rows(c, snapshot);
 	/* After the rows: a loss that they show is counted. */

@@ -8,9 +8,9 @@
  * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
  * without room each CPU has counted in its set of overflow rows, both as JSON. Also answered
  * "ok": after "blind" no context switch is seen, until "seeing", and after "endless" no end of a task,
- * as where the kernel skips programs; "finish" waits until nothing is counted any more, and stops.
- * "brim" makes it as if so many calls had ended that two more wrap any bucket in use; the process must
- * sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
+ * as where the kernel skips programs; "stop" ends counting, "finish" waits until nothing is counted any
+ * more, and ends it. "brim" makes it as if so many calls had ended that two more wrap any bucket in use;
+ * the process must sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
  */
 #include <poll.h>
 
@@ -99,6 +99,12 @@ static int be_endless(struct collector *collector)
 	return 0;
 }
 
+static int stop(struct collector *collector)
+{
+	collector_stop(collector);
+	return 0;
+}
+
 static int finish(struct collector *collector)
 {
 	struct pollfd poll_fd = { .fd = collector_fd(collector), .events = POLLIN };
@@ -108,8 +114,7 @@ static int finish(struct collector *collector)
 		if (collector_reclaim(collector))
 			return -1;
 	}
-	collector_stop(collector);
-	return 0;
+	return stop(collector);
 }
 
 static int see(struct collector *collector)
@@ -166,6 +171,7 @@ static const struct order {
 	{ "blind", .obey = be_blind },
 	{ "seeing", .obey = see },
 	{ "endless", .obey = be_endless },
+	{ "stop", .obey = stop },
 	{ "finish", .obey = finish },
 	{ "brim", .obey = fill_to_the_brim },
 	{ "cost", .obey = print_cost, .is_question = true },
