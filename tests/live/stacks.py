@@ -326,7 +326,7 @@ class Loads(Talker):
         self.perf_map = "/tmp/perf-%d.map" % self.pid
 
     def do(self, *lines):
-        """Other paths than those of fixtures have no blanks: its words end there."""
+        """A word ends at a blank: paths of fixtures, which may have some, are made relative."""
         for line in lines:
             assert self.ask(line.replace(FIXTURES + "/", "./")) == b"done", line
 

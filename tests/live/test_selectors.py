@@ -22,7 +22,7 @@ CALLS = 1009
 AFTER = 2 * CALLS * (THREADS + 1)  # the main thread makes none before the change
 BEFORE = CALLS * THREADS
 
-# The pass that begins a thread's record loses its CPU meanwhile, and the thread makes a call.
+# If the pass that makes a thread's record loses its CPU, calls made meanwhile are lost.
 OF_A_BUSY_HOST = {"late_threads"}
 
 

@@ -2,7 +2,7 @@
 /*
  * Threads that wait for each other for ever: locks KIND [NUMBER]. Each is called what it does; a holder
  * sleeps, a waiter wants a mutex that a holder has. The first thread waits for the end of a holder: with
- * pthread_join(), or as KIND "shared" or "private" says at a futex of its own.
+ * pthread_join(), or, if KIND is "shared" or "private", at such a futex of its own.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
