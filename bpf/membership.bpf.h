@@ -151,7 +151,7 @@ static __always_inline struct task_record *member_record(struct task_struct *tas
 	struct task_ref *ref = task_ref_find(task);
 	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
 
-	if (!record || record->task != (u64)task || !task_is_member(task, ref))
+	if (!record || !record_is_of(record, task) || !task_is_member(task, ref))
 		return NULL;
 	return record;
 }

@@ -64,6 +64,12 @@ struct {
 	__u32 pad[15];
 } hints[CPU_HINTS] __attribute__((aligned(64))) SEC(".data.hints");
 
+/* Where an end was not seen, another task may have the address since. */
+static __always_inline bool record_is_of(const struct task_record *record, struct task_struct *task)
+{
+	return record->task == (u64)task && record->kernel_pid == (u32)task->pid;
+}
+
 /*
  * The record of the current task, which may count, and its index; when it is counted without one, NULL
  * and its ref.
@@ -78,8 +84,11 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 
 	*index = *hint;
 	record = record_find(*index);
-	if (record && word_is(&record->task, (u64)task, &zero))
-		return (void *)record + zero;
+	if (record && word_is(&record->task, (u64)task, &zero)) {
+		record = (void *)record + zero;
+		if (record->kernel_pid == (u32)task->pid)
+			return record;
+	}
 	found = task_ref_get(task);
 	if (lookups_can_fail && !found && lookups_fail(task))
 		loss_add(LOSS_LOOKUP_BUSY);
@@ -176,7 +185,7 @@ LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 	struct task_ref *ref = task_ref_find(task);
 
 	/* A task that ends another one's record is in no such call. */
-	if (record && ref && record->task == (u64)task && task_is_member(task, ref))
+	if (record && ref && record_is_of(record, task) && task_is_member(task, ref))
 		record_set_user(record, task);
 	return 0;
 }
@@ -234,6 +243,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->unknown_slots = 0;
 	record->pid = pid_here(leader, task->tgid);
 	record->tid = pid_here(task, task->pid);
+	record->kernel_pid = task->pid;
 	record->boot_ns = BPF_CORE_READ(leader, start_boottime);
 	record->leaves_seen = membership.leaves;
 	comm_copy((struct comm_text *)record->comm, task);

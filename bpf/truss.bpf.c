@@ -274,7 +274,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 			ref->state = RECORD_SKIP_EXIT;
 		return 0;
 	}
-	if (record->tid != pid_here(task, task->pid))
+	if (record->kernel_pid != (u32)task->pid)
 		return exec_split(task, ref);
 	if (!record->flags || record->flags & RECORD_NEW_CHILD)
 		record->flags = RECORD_SKIP_EXIT;
@@ -388,7 +388,7 @@ int read_usage(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || record->task != (u64)task)
+	if (!record || !record_is_of(record, task))
 		return 0;
 	clock_check(task, record);
 	usage_copy(&record->usage, task);
@@ -456,7 +456,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || record->task != (u64)task)
+	if (!record || !record_is_of(record, task))
 		return 0;
 	listed.pid = record->pid;
 	listed.tid = record->tid;

@@ -190,12 +190,13 @@ struct task_record {
 	__u64 start_ns;      /* CLOCK_MONOTONIC when counting began */
 	__u64 split;         /* what of the open call rows are split by: see enum call_split */
 	__u32 first_slot;    /* head of this task's list of slots, 0 = none */
-	__u32 foreign_slots; /* how many of them are found through the hash */
+	__u16 foreign_slots; /* how many of them are found through the hash */
+	__u16 unknown_slots; /* of those, how many are of unknown numbers */
 	__u32 leaves_seen;   /* membership.leaves when it was last known to be chosen */
 	__u32 state;         /* enum record_state, written last */
 	__u32 pid, tid;      /* in the reader's pid namespace */
 	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
-	__u32 unknown_slots; /* of those, how many are of unknown numbers */
+	__u32 kernel_pid;    /* of the task, in the initial pid namespace */
 	__u32 arrivals;      /* sched_info.pcount when it left its CPU last */
 	__u64 stack_id;      /* of the open call, once taken */
 

@@ -211,3 +211,29 @@ def test_counting_ends_although_no_end_is_seen(live, workload):
 def test_what_it_says_of_unseen_ends_is_how_many_tasks_there_were(live):
     report, _ = count_blindly(live, "forks", "clone", 31)
     assert report.losses["lifecycle_missed"] == 1 + 31
+
+
+@pytest.fixture
+def one_cpu():
+    """All that the test starts runs on the same CPU."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    yield
+    os.sched_setaffinity(0, cpus)
+
+
+@pytest.mark.usefixtures("one_cpu")
+def test_a_task_where_one_ended_unseen_does_not_count_as_that_one(live):
+    """On the same CPU, the kernel gives the memory of ended tasks to new ones."""
+    target = live.workload("threads", 7, 503)
+    blind = live.add(Steer, target.pid)
+    blind.step("endless")
+    target.play()
+    # Nobody asks whose calls are those of a task that nothing is kept with.
+    for _ in range(5):
+        other = live.workload("threads", 31, 7)
+        steer = live.add(Steer, other.pid)
+        other.play()
+        steer.step("stop")
+    report = blind.report(lossy=True)
+    assert report.total("getppid") == target.table().total("getppid")
