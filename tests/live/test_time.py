@@ -428,11 +428,17 @@ def test_a_thread_that_left_unseen_since_it_was_adopted_on_a_cpu_is_a_loss(live)
 def test_a_thread_that_left_unseen_before_its_first_call_is_a_loss_at_once(live):
     target = live.spawn(*SPIN, preexec_fn=at_real_time)
     steer = live.add(Steer, target.pid)
-    time.sleep(UNSEEN)
-    steer.step("blind")
-    target.pause()
-    time.sleep(UNSEEN)
-    report = steer.report(lossy=True)
+    for _ in range(5):
+        time.sleep(UNSEEN)
+        steer.step("blind")
+        target.pause()
+        time.sleep(UNSEEN)
+        report = steer.report(lossy=True)
+        if report.losses:
+            break
+        # It waited for a CPU when nobody saw any more: it is stopped on a CPU the next time.
+        steer.step("seeing")
+        target.signal(signal.SIGCONT)
     assert report.losses["switch_unseen"] >= 1
     assert report.data["processes"][0]["cpu_ns"] < report.data["elapsed_ns"] - UNSEEN * 1e9
 
@@ -457,14 +463,16 @@ def test_a_thread_that_came_in_unseen_and_computes_takes_cpu_time(live):
     steer = live.add(Steer, target.pid)
     steer.step("blind")
     time.sleep(UNSEEN)
-    before = target.run_ns()
+    before, awake = target.run_ns(), time.monotonic()
     target.signal(signal.SIGCONT)
     until(lambda: target.run_ns() - before > COMPUTES * 1e9, "it computes")
     report = steer.report(lossy=True)
+    elapsed = time.monotonic() - awake
+    # If it was preempted, a report says so.
+    report.may_lose("switch_unseen")
     if not report.losses:
-        cpu = report.data["processes"][0]["cpu_ns"]
-        assert COMPUTES - UNSEEN / 2 < cpu / 1e9 < (target.run_ns() - before) / 1e9 + UNSEEN / 2
-    assert set(report.losses) <= {"switch_unseen"}
+        cpu = report.data["processes"][0]["cpu_ns"] / 1e9
+        assert COMPUTES - UNSEEN / 2 < cpu < elapsed + UNSEEN / 2
 
 
 def test_what_comes_after_the_end_of_counting_changes_no_time(live):
