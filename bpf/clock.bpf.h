@@ -243,6 +243,16 @@ static __always_inline void clock_stop_late(struct task_struct *task, struct tas
 		arrivals_make_up(record, known, arrivals);
 }
 
+/* Finds out whether a task came and left unseen, or left and came back, unless it was switched just now. */
+static __always_inline void clock_recount(struct task_struct *task, struct task_record *record,
+					  u64 clock, bool has_cpu)
+{
+	u32 known = *(volatile u32 *)&record->arrivals, arrivals = task_arrivals(task);
+
+	if ((s32)(arrivals - known) > has_cpu && *(volatile u64 *)&record->clock == clock)
+		arrivals_make_up(record, known, arrivals - has_cpu);
+}
+
 /*
  * Compares the clock of a task with what the scheduler knows, before its times are read: if its last
  * switch went unseen, nobody else would know before the next one. Only while counting, since then each
@@ -251,24 +261,20 @@ static __always_inline void clock_stop_late(struct task_struct *task, struct tas
  */
 static __always_inline void clock_check(struct task_struct *task, struct task_record *record)
 {
-	u32 arrivals = task_arrivals(task), known = *(volatile u32 *)&record->arrivals;
 	u64 clock = *(volatile u64 *)&record->clock;
-	bool stands = clock & CLOCK_STOPPED;
+	bool stands = clock & CLOCK_STOPPED, has_cpu = task_has_cpu(task);
 
 	if (!bpf_core_field_exists(task->se.cfs_rq) || record->flags & RECORD_AWAIT_EXEC)
 		return;
-	/* It has left and come back unseen: its clock went on. */
-	if (!stands && (s32)(arrivals - known) > 1)
-		arrivals_make_up(record, known, arrivals - 1);
-	if (task_has_cpu(task) != stands)
-		return;
 	barrier();
-	if (!task->on_cpu == stands)
+	if (!task->on_cpu == has_cpu)
 		return;
 	/* Stores of another CPU may arrive in another order, but do so at once. */
-	if (__sync_fetch_and_add(&record->clock, 0) != clock || task_has_cpu(task) != stands)
+	if (__sync_fetch_and_add(&record->clock, 0) != clock || task_has_cpu(task) != has_cpu)
 		return;
-	if (stands)
+	if (has_cpu != stands)
+		clock_recount(task, record, clock, has_cpu);
+	else if (has_cpu)
 		clock_go_late(task, record, clock);
 	else
 		clock_stop_late(task, record, clock);

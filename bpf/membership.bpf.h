@@ -84,23 +84,25 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 }
 
 /*
- * Ends the counting of a task. Its exit and the iterator may both get here, so each of the two
- * steps is claimed. The record is let go first: the task's next context switch must not touch what
- * user space may have reused.
+ * Ends the counting of a task. Its exit and the iterator may both get here, so it is claimed. The record
+ * is let go before it ends: the task's next context switch must not touch what user space may have
+ * reused; but its clock is read before that, as that switch will not be seen.
  */
 static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 {
-	u32 index = ref->record;
-	struct task_record *record = index ? record_find(index) : NULL;
-	/* Before it is let go: later switches are not seen. */
-	u64 now = 0, cpu = record ? record_cpu_clock(task, record, &now) : 0;
+	struct task_record *record;
+	u64 now, cpu;
+	u32 index;
 
-	if (!ref_let_go(ref, index)) {
-		index = 0;
-		record = NULL;
-	}
-	if (record)
+	if (!ref_claim_end(ref))
+		return 0;
+	index = ref->record;
+	record = index ? record_find(index) : NULL;
+	if (record) {
+		cpu = record_cpu_clock(task, record, &now);
+		store_release(&ref->record, 0);
 		record_end(task, ref, record, index, cpu, now);
+	}
 	if (!ref_end(ref))
 		return 0;
 	if (!record)
@@ -151,7 +153,7 @@ static __always_inline struct task_record *member_record(struct task_struct *tas
 	struct task_ref *ref = task_ref_find(task);
 	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
 
-	if (!record || !record_is_of(record, task) || !task_is_member(task, ref))
+	if (!record || record->task != (u64)task || !task_is_member(task, ref))
 		return NULL;
 	return record;
 }

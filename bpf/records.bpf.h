@@ -64,12 +64,6 @@ struct {
 	__u32 pad[15];
 } hints[CPU_HINTS] __attribute__((aligned(64))) SEC(".data.hints");
 
-/* Where an end was not seen, another task may have the address since. */
-static __always_inline bool record_is_of(const struct task_record *record, struct task_struct *task)
-{
-	return record->task == (u64)task && record->kernel_pid == (u32)task->pid;
-}
-
 /*
  * The record of the current task, which may count, and its index; when it is counted without one, NULL
  * and its ref.
@@ -86,6 +80,7 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	record = record_find(*index);
 	if (record && word_is(&record->task, (u64)task, &zero)) {
 		record = (void *)record + zero;
+		/* Where an end was not seen, another task may have the address since. */
 		if (record->kernel_pid == (u32)task->pid)
 			return record;
 	}
@@ -185,7 +180,7 @@ LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 	struct task_ref *ref = task_ref_find(task);
 
 	/* A task that ends another one's record is in no such call. */
-	if (record && ref && record_is_of(record, task) && task_is_member(task, ref))
+	if (record && ref && record->task == (u64)task && task_is_member(task, ref))
 		record_set_user(record, task);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "losses.bpf.h"
 
 /* A task loses these flags when it is counted no more. */
-#define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
+#define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_ENDING | TASK_TARGET | TASK_FOLLOW)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -102,10 +102,10 @@ static __always_inline void ref_publish(struct task_ref *ref, u32 flags)
 	__sync_fetch_and_or(&ref->flags, flags | TASK_COUNTED);
 }
 
-/* Lets a record go; true for the one who is to end it. */
-static __always_inline bool ref_let_go(struct task_ref *ref, u32 index)
+/* True for the one who is to end the counting of a task. */
+static __always_inline bool ref_claim_end(struct task_ref *ref)
 {
-	return index && __sync_val_compare_and_swap(&ref->record, index, 0) == index;
+	return !(__sync_fetch_and_or(&ref->flags, TASK_ENDING) & TASK_ENDING);
 }
 
 /* True for the one by whom the task is counted no more; it may be claimed again. */

@@ -96,7 +96,9 @@ int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
 	if (!open || !open->failed || calls_are_off())
 		return 0;
 	call_fault_in(open, index);
-	call_begin_later(record);
+	/* If it slept across the stop, its switches were not seen. */
+	if (counting())
+		call_begin_later(record);
 	return 0;
 }
 
@@ -388,7 +390,7 @@ int read_usage(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || !record_is_of(record, task))
+	if (!record || record->task != (u64)task)
 		return 0;
 	clock_check(task, record);
 	usage_copy(&record->usage, task);
@@ -456,7 +458,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || !record_is_of(record, task))
+	if (!record || record->task != (u64)task)
 		return 0;
 	listed.pid = record->pid;
 	listed.tid = record->tid;

@@ -174,7 +174,7 @@ struct stack_bounds {
 	__u64 low, high;
 };
 
-/* Describes one task (thread). A call or a context switch only touches the first 64 bytes. */
+/* Describes one task (thread). A call or a context switch touches little behind the first 64 bytes. */
 struct task_record {
 	__u64 enter_ns;    /* CLOCK_MONOTONIC start of the open call */
 	__u64 mark_cpu_ns; /* the task's CPU clock at its last enter or exit of a call that counts */
@@ -448,6 +448,7 @@ enum task_flag {
 	TASK_CHOSEN = 1 << 4,     /* by a selector: counted as long as it matches */
 	TASK_IGNORED = 1 << 5,    /* never: bpftruss itself */
 	TASK_CLAIMED = 1 << 6,    /* somebody is making its record */
+	TASK_ENDING = 1 << 7,     /* somebody is ending its record */
 };
 
 /* The ring buffer carries these: only events that wake user space, never one per call (see call_abi.h). */

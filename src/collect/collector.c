@@ -381,7 +381,8 @@ static int collector_adopt_all(struct collector *c)
 
 static bool collector_joins_pending(const struct collector *c)
 {
-	return __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
+	return !c->stop_ns &&
+	       __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
 }
 
 int collector_patience_ms(const struct collector *c)
@@ -560,14 +561,16 @@ void collector_stop(struct collector *c)
 {
 	if (c->stop_ns)
 		return;
-	/* While context switches are still seen. */
-	c->stop_err = object_pass(c->skel->links.read_usage);
-	__atomic_store_n(&c->skel->data_control->control.counting, 0, __ATOMIC_SEQ_CST);
+	/* While joins, ends and context switches are still seen. */
+	c->stop_err = collector_reclaim(c) ?: object_pass(c->skel->links.read_usage);
+	/* First the time: switches after it are seen. */
 	c->stop_ns = clock_mono_ns();
 	c->stop_real_ns = clock_real_ns();
+	__atomic_store_n(&c->skel->data_control->control.counting, 0, __ATOMIC_SEQ_CST);
 	/*
 	 * A program that is running now may not have seen it: wait until all such are done. Where
 	 * the kernel refuses, reading is as safe as while counting goes on.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	misses_read(c, &c->misses_at_stop);
 }

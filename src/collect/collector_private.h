@@ -85,7 +85,7 @@ struct collector {
 	uint32_t looked_at;    /* the last record then */
 	uint32_t unseen_ends;  /* so far */
 	uint32_t left_out;     /* the most threads that a last pass had no room for */
-	struct losses misses_at_start;
+	struct losses misses_at_start, misses_at_stop;
 	struct cgroup_names cgroups;
 	struct user_names users;
 	bool cgroups_are_absolute; /* the kernel's paths are ours */

@@ -81,12 +81,13 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 
 static int snapshot_read_losses(const struct collector *c, struct losses *losses)
 {
-	struct losses misses = { 0 };
+	struct losses misses = c->misses_at_stop;
 	int err = kernel_losses_read(c, losses);
 
 	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
 	losses->count[LOSS_SPLIT_TABLE_FULL] += c->unsplit;
-	misses_read(c, &misses);
+	if (!c->stop_ns)
+		misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	/* The kernel mostly knows why, and has counted it already. */
 	if (misses.count[LOSS_LIFECYCLE_MISSED] < c->unseen_ends)

@@ -229,7 +229,7 @@ def test_a_task_where_one_ended_unseen_does_not_count_as_that_one(live):
     blind = live.add(Steer, target.pid)
     blind.step("endless")
     target.play()
-    # Nobody asks whose calls are those of a task that nothing is kept with.
+    # The programs look only at tasks that have storage, so each is counted, too.
     for _ in range(5):
         other = live.workload("threads", 31, 7)
         steer = live.add(Steer, other.pid)

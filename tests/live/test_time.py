@@ -205,7 +205,7 @@ def test_times_add_up_when_a_program_moves_itself_from_cpu_to_cpu(live):
         return report.only("nanosleep")["sleep_ns"]
 
     ratio, slept = medians(live, "migrate", 29, of_schedstat, sleep_ns)
-    assert 0.9 < ratio < 1.1
+    assert 0.9 < ratio < 1.25
     assert slept > 29 * 0.9 * MS
 
 
@@ -428,17 +428,11 @@ def test_a_thread_that_left_unseen_since_it_was_adopted_on_a_cpu_is_a_loss(live)
 def test_a_thread_that_left_unseen_before_its_first_call_is_a_loss_at_once(live):
     target = live.spawn(*SPIN, preexec_fn=at_real_time)
     steer = live.add(Steer, target.pid)
-    for _ in range(5):
-        time.sleep(UNSEEN)
-        steer.step("blind")
-        target.pause()
-        time.sleep(UNSEEN)
-        report = steer.report(lossy=True)
-        if report.losses:
-            break
-        # It waited for a CPU when nobody saw any more: it is stopped on a CPU the next time.
-        steer.step("seeing")
-        target.signal(signal.SIGCONT)
+    time.sleep(UNSEEN)
+    steer.step("blind")
+    target.pause()
+    time.sleep(UNSEEN)
+    report = steer.report(lossy=True)
     assert report.losses["switch_unseen"] >= 1
     assert report.data["processes"][0]["cpu_ns"] < report.data["elapsed_ns"] - UNSEEN * 1e9
 
@@ -479,8 +473,9 @@ def test_what_comes_after_the_end_of_counting_changes_no_time(live):
     """A thread computes on, and sleeps then: its switches are seen no more."""
     target = live.add(Target)
     steer = live.add(Steer, target.pid)
+    before = target.run_ns()
     target.bytes.send(b"123")
-    time.sleep(UNSEEN)
+    until(lambda: target.run_ns() - before > UNSEEN * 1e9, "it computes")
     steer.step("stop")
     target.rounds += 1
     target.wait_asleep()
@@ -490,11 +485,26 @@ def test_what_comes_after_the_end_of_counting_changes_no_time(live):
 
 
 def test_a_process_that_ends_after_the_end_of_counting_keeps_its_states(live):
-    target = live.spawn(*SPIN)
+    target = live.spawn(sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)")
     steer = live.add(Steer, target.pid)
     time.sleep(UNSEEN)
     steer.step("stop")
     target.signal(signal.SIGKILL)
     target.wait()
-    states = steer.report().data["microstates"]
-    assert states["usr_ns"] + states["sys_ns"] > UNSEEN / 2 * 1e9
+    report = steer.report()
+    slept = report.only("clock_nanosleep")["calls"]
+    assert report.data["processes"][0]["voluntary_switches"] >= slept > 1
+
+
+def test_who_came_and_left_unseen_is_a_loss_at_once(live):
+    target = live.spawn(*SPIN)
+    target.pause()
+    steer = live.add(Steer, target.pid)
+    steer.step("blind")
+    before = target.run_ns()
+    target.signal(signal.SIGCONT)
+    until(lambda: target.run_ns() - before > UNSEEN * 1e9, "it computes")
+    target.pause()
+    report = steer.report(lossy=True)
+    assert report.losses["switch_unseen"] >= 1
+    assert steer.report(lossy=True).losses == report.losses

@@ -7,7 +7,7 @@
  *   latepipe  reads of a pipe whose writer takes its time, 20 ms
  *   random    NUMBER getrandoms of 1 MiB          user      as many times 2 ms in user mode and one
  *                                                            short call
- *   migrate   each sleep and each read on another CPU than the one before
+ *   migrate   each time on another CPU than before, some reads and a sleep
  */
 #include <sys/resource.h>
 
