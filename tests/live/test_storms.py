@@ -215,7 +215,13 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
     daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
     live.play("threads", "alike", 10, 7)
     target = live.workload("threads", "alike", 5000, 7)
-    until(lambda: "counting was restarted" in daemon.stderr(), "the tables grow")
+
+    def restarted():
+        words = daemon.stderr()
+        assert "cannot be enlarged" not in words, words
+        return "counting was restarted" in words
+
+    until(restarted, "the tables grow")
     until(lambda: daemon.status("counting", "threads") == 5001, "all are counted")
     assert daemon.status("counting", "tables", "threads", "capacity") > 5001
     target.play()
