@@ -214,7 +214,9 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
     options = ["-n", "threads", "--budget", "none"]
     daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
     live.play("threads", "alike", 10, 7)
-    target = live.workload("threads", "alike", 5000, 7)
+    # It has room for as many threads as the host has, of which some may be in other containers.
+    number = max(5000, daemon.status("counting", "tables", "threads", "capacity") + 1)
+    target = live.workload("threads", "alike", number, 7)
 
     def restarted():
         words = daemon.stderr()
@@ -222,14 +224,14 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
         return "counting was restarted" in words
 
     until(restarted, "the tables grow")
-    until(lambda: daemon.status("counting", "threads") == 5001, "all are counted")
-    assert daemon.status("counting", "tables", "threads", "capacity") > 5001
+    until(lambda: daemon.status("counting", "threads") == number + 1, "all are counted")
+    assert daemon.status("counting", "tables", "threads", "capacity") > number + 1
     target.play()
     report = daemon.snapshot()
-    assert report.total("getppid") == 7 * 5000
-    assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, 5000)
+    assert report.total("getppid") == 7 * number
+    assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
     daemon.stop()
     steps = [step["snapshot"]["rows"] for step in history_of(daemon)["steps"]]
     asked = [row["calls"] for rows in steps for row in rows if row["syscall"] == "getppid"]
-    assert sum(asked) == 7 * 10 + 7 * 5000
-    assert gap_reasons(daemon) == ["not_running"]
+    assert sum(asked) == 7 * 10 + 7 * number
+    assert set(gap_reasons(daemon)) == {"not_running"}
