@@ -234,4 +234,5 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
     steps = [step["snapshot"]["rows"] for step in history_of(daemon)["steps"]]
     asked = [row["calls"] for rows in steps for row in rows if row["syscall"] == "getppid"]
     assert sum(asked) == 7 * 10 + 7 * number
-    assert set(gap_reasons(daemon)) == {"not_running"}
+    restarts = daemon.stderr().count("counting was restarted")
+    assert gap_reasons(daemon) == ["not_running"] * restarts

@@ -492,8 +492,9 @@ def test_a_process_that_ends_after_the_end_of_counting_keeps_its_states(live):
     target.signal(signal.SIGKILL)
     target.wait()
     report = steer.report()
+    # The sleeps at the start and at the stop may be in one of the two alone.
     slept = report.only("clock_nanosleep")["calls"]
-    assert report.data["processes"][0]["voluntary_switches"] >= slept > 1
+    assert report.data["processes"][0]["voluntary_switches"] >= slept - 2 > 10
 
 
 def test_who_came_and_left_unseen_is_a_loss_at_once(live):
