@@ -71,6 +71,8 @@ ALLOWED = [
     (r"\bstx?_ino=\d+", "INODE"),
     # It says of a number without a name what it could have been.
     (r" /\* [A-Z_]+_\?\?\? \*/", ""),
+    # A newer strace says how long a number of ticks is.
+    (r" /\* \d+\.\d+ s \*/", ""),
     (r"^sysinfo\(\{.*\}\)", "sysinfo({...})"),
     (r"^(read\(\d</dev/urandom>, )\".*\"", r"\1RANDOM"),
     (r"getrandom\(\".*?\", ", "getrandom(RANDOM, "),
