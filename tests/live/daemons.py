@@ -68,6 +68,10 @@ class Daemon(Process):
         """Returns what it says of itself, or the part of it that a path of keys leads to."""
         return functools.reduce(operator.getitem, path, self.get("/v1/status"))
 
+    def room(self):
+        """For how many threads: as many as the host has, of which some may be in other containers."""
+        return self.status("counting", "tables", "threads", "capacity")
+
     def intervals(self):
         """How many its history has."""
         return self.status("history", "intervals")

@@ -309,9 +309,7 @@ def test_larger_tables_keep_what_was_recorded(live, tmp_path, cgroup):
         for each in (other, many):
             move(each.pid, alone)
         other.ask("opens", 0, 10)
-        # It has room for as many threads as the host has, of which some may be in other containers.
-        room = daemon.status("counting", "tables", "threads", "capacity")
-        many.stdin.write("%d\n" % max(3000, room))
+        many.stdin.write("%d\n" % max(3000, daemon.room()))
         many.stdin.flush()
         assert many.stdout.readline() == "done\n"
         until(lambda: "counting was restarted" in daemon.stderr(), "larger tables")

@@ -58,29 +58,13 @@ static void exec_from_vfork(void)
 	table_finish(status ? 1 : 0);
 }
 
-/* However long it takes on a busy machine: until then the file begins with another number or word. */
-static void wait_for_sleeper(void)
-{
-	char path[64], wanted[16], found[sizeof(wanted)] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", sleeper.running);
-	snprintf(wanted, sizeof(wanted), "%d ", SYS_ppoll);
-	fd = counted_call(SYS_openat, AT_FDCWD, path, O_RDONLY);
-	while (strncmp(found, wanted, strlen(wanted))) {
-		burn_us(1000);
-		counted_call(SYS_pread64, fd, found, sizeof(found) - 1, 0);
-	}
-	counted_call(SYS_close, fd);
-}
-
 static void exec_from_thread(void)
 {
 	thread_start(&sleeper, 0, run_sleeper);
 	table_add(SYS_clone, 1, END_OK);
 	/* The other thread's exec kills this one: the call ends, but not for its caller. */
 	table_add(SYS_ppoll, 0, END_INTERRUPTED);
-	wait_for_sleeper();
+	thread_await_in(&sleeper, SYS_ppoll, true);
 	/* Entered first: the caller prints the table, perhaps before this one goes on. */
 	table_add(SYS_clone, 1, END_OK);
 	thread_start(&caller, 1, run_caller);

@@ -468,7 +468,33 @@ static inline void threads_start(struct thread *threads, int number, int (*run)(
 		thread_start(&threads[i], i, run);
 }
 
-/* The same, with indices from first on, where the caller is counted. */
+/*
+ * Waits until a thread is in a call, however long it takes on a busy machine: until then the file begins with
+ * another number or word. Whether the caller is counted.
+ */
+static inline void thread_await_in(const struct thread *thread, int nr, bool counted)
+{
+	char path[64], wanted[16], found[sizeof(wanted)] = "";
+	long result;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread->running);
+	snprintf(wanted, sizeof(wanted), "%d ", nr);
+	fd = raw_call(SYS_openat, AT_FDCWD, path, O_RDONLY);
+	if (counted)
+		table_add(SYS_openat, fd, END_OK);
+	while (strncmp(found, wanted, strlen(wanted))) {
+		burn_us(1000);
+		result = raw_call(SYS_pread64, fd, found, sizeof(found) - 1, 0);
+		if (counted)
+			table_add(SYS_pread64, result, END_OK);
+	}
+	result = raw_call(SYS_close, fd);
+	if (counted)
+		table_add(SYS_close, result, END_OK);
+}
+
+/* As threads_start(), with indices from first on, where the caller is counted. */
 static inline void counted_threads(struct thread *threads, int first, int number,
 				   int (*run)(void *))
 {

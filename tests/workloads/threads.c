@@ -87,22 +87,6 @@ static int run_alike(void *arg)
 	raw_exit();
 }
 
-/* On a busy machine a thread may take long to get to its read: until then the file begins otherwise. */
-static void await_sleep_in_read(const struct thread *thread)
-{
-	char path[64], wanted[16], found[sizeof(wanted)] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread->running);
-	snprintf(wanted, sizeof(wanted), "%d ", SYS_read);
-	fd = open(path, O_RDONLY);
-	while (strncmp(found, wanted, strlen(wanted))) {
-		burn_us(100);
-		raw_call(SYS_pread64, fd, found, sizeof(found) - 1, 0);
-	}
-	close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
@@ -124,7 +108,7 @@ int main(int argc, char **argv)
 	}
 	threads_start(threads, early, run_early);
 	for (int i = 0; i < early; i++)
-		await_sleep_in_read(&threads[i]);
+		thread_await_in(&threads[i], SYS_read, false);
 	table_barrier();
 	counted_call(SYS_write, start_pipe[1], threads, early);
 	counted_threads(threads + early, early, number - early, run_late);
