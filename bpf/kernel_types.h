@@ -31,6 +31,7 @@ typedef __s64 s64;
 /* task_struct.__state has these in sleep. Stopped, traced and runnable tasks have neither. */
 #define TASK_SLEEPS        0x00000003
 #define TASK_STOPS         0x0000000c
+#define TASK_DEAD          0x00000080
 /* task_struct.jobctl has it in a task frozen by its cgroup, outside any call. */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 

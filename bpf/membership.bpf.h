@@ -62,25 +62,56 @@ static __always_inline u64 record_cpu_clock(struct task_struct *task, struct tas
 					     : *now - record->clock;
 }
 
-/* Settles what is open, and hands the record to user space. */
-static __always_inline void record_end(struct task_struct *task, struct task_ref *ref,
-				       struct task_record *record, u32 index, u64 cpu, u64 now)
+/* Settles what is open: the task makes no more calls that count. */
+static __always_inline void record_settle(struct task_struct *task, struct task_ref *ref,
+					  struct task_record *record, u32 index, u64 cpu)
 {
 	struct call call = call_of(record, index);
 
-	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
+	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record)) {
+		/* Whoever reads it now finds it no longer in flight. */
+		record->flags |= RECORD_EXITING;
+		stores_order();
 		call_count_no_return(record, &call);
-	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
+	} else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY))) {
 		user_time_add(record, cpu);
+	}
 	if (task->flags & PF_EXITING && task_is_member(task, ref))
 		record_follow(record, task);
+}
+
+/*
+ * Hands a record, whose clock stands still, to user space, which ends those of tasks that it finds gone:
+ * whoever takes the task out of the record does it. False: it has done so.
+ */
+static __always_inline bool record_end(struct task_struct *task, struct task_record *record)
+{
+	if (__sync_val_compare_and_swap(&record->task, (u64)task, 0) != (u64)task)
+		return false;
 	usage_copy(&record->usage, task);
-	record->clock = cpu | CLOCK_STOPPED;
-	record->switch_ns = now;
-	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
 	store_release(&record->state, RECORD_ENDED);
 	__sync_fetch_and_add(&membership.ended, 1);
+	__sync_fetch_and_sub(&membership.live, 1);
+	return true;
+}
+
+/* Tells user space that the record of this index, 0 for none, has ended or will soon. */
+static __always_inline void task_tell_end(struct task_struct *task, u32 index)
+{
+	/* One that lives and has left may have the signal that stopped it there. */
+	event_send(EVENT_TASK_ENDED, index,
+		   task->flags & PF_EXITING ? task->exit_code & EXIT_SIGNAL : 0);
+}
+
+/* The end of a task that found no record, or whose record has ended meanwhile. */
+static __always_inline void task_end_without_record(struct task_struct *task, struct task_ref *ref)
+{
+	if (!ref_end(ref))
+		return;
+	overflow_task_end(ref);
+	__sync_fetch_and_sub(&membership.live, 1);
+	task_tell_end(task, 0);
 }
 
 /*
@@ -97,20 +128,64 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	if (!ref_claim_end(ref))
 		return 0;
 	index = ref->record;
-	record = index ? record_find(index) : NULL;
+	record = ref_record(ref, task);
+	if (!index) {
+		task_end_without_record(task, ref);
+		return 0;
+	}
 	if (record) {
 		cpu = record_cpu_clock(task, record, &now);
 		store_release(&ref->record, 0);
-		record_end(task, ref, record, index, cpu, now);
+		record_settle(task, ref, record, index, cpu);
+		record->clock = cpu | CLOCK_STOPPED;
+		record->switch_ns = now;
+		record_end(task, record);
 	}
-	if (!ref_end(ref))
+	ref_end(ref);
+	task_tell_end(task, index);
+	return 0;
+}
+
+/*
+ * The current task begins to exit: it makes no more calls, but takes CPU time to free its memory and files,
+ * until task_die(). User space hears of it now: where a switch is on its way, a ring may have a lock that
+ * sleeps (PREEMPT_RT before 6.12).
+ */
+static __noinline int task_exit(struct task_struct *task, struct task_ref *ref)
+{
+	struct task_record *record;
+	u64 now, cpu;
+	u32 index;
+
+	if (!ref_claim_end(ref))
 		return 0;
+	index = ref->record;
+	record = ref_record(ref, task);
+	if (!index)
+		task_end_without_record(task, ref);
 	if (!record)
-		overflow_task_end(ref);
-	__sync_fetch_and_sub(&membership.live, 1);
-	/* One that lives and has left may have the signal that stopped it there. */
-	event_send(EVENT_TASK_ENDED, index,
-		   task->flags & PF_EXITING ? task->exit_code & EXIT_SIGNAL : 0);
+		return 0;
+	cpu = record_cpu_clock(task, record, &now);
+	record_settle(task, ref, record, index, cpu);
+	/* No iterator finds it any more once it has no pid. */
+	usage_copy(&record->usage, task);
+	record->enter_ns = now;
+	stores_order();
+	record->flags = RECORD_EXITING | (record->flags & RECORD_AWAIT_EXEC);
+	task_tell_end(task, index);
+	return 0;
+}
+
+/* The last context switch of a task that exits, whose clock it has stopped. */
+static __noinline int task_die(struct task_struct *task, struct task_ref *ref)
+{
+	struct task_record *record = ref_record(ref, task);
+
+	if (!record)
+		return 0;
+	store_release(&ref->record, 0);
+	record_end(task, record);
+	ref_end(ref);
 	return 0;
 }
 
@@ -322,6 +397,11 @@ static __always_inline u64 task_state(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return BPF_CORE_READ(old, state);
+}
+
+static __always_inline bool task_is_dead(struct task_struct *task)
+{
+	return task_state(task) & TASK_DEAD;
 }
 
 static __always_inline bool task_goes_to_sleep(struct task_struct *task)

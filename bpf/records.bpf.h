@@ -98,6 +98,15 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	return record_find(*index);
 }
 
+/* The record of a task, unless user space has ended it. */
+static __always_inline struct task_record *ref_record(const struct task_ref *ref,
+						      struct task_struct *task)
+{
+	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
+
+	return record && record->task == (u64)task ? record : NULL;
+}
+
 static __always_inline struct task_record *task_record_find(struct task_struct *task)
 {
 	struct task_ref *ref = task_ref_find(task);

@@ -3,8 +3,8 @@
  * The programs that bpftruss attaches, each a few lines that find the task and hand on:
  *
  *   sys_enter, sys_exit       -> account.bpf.h: counts, errors, times, histogram of one call
- *   sched_switch              -> the task's time off the CPU
- *   fork, exec, exit          -> membership.bpf.h: who is counted; the end of a record
+ *   sched_switch              -> the task's time off the CPU; the end of one that exits
+ *   fork, exec, exit          -> membership.bpf.h: who is counted, and what a task leaves open
  *   rename, cgroup move       -> the same, and what a process is grouped by
  *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
  *   iter/task                 -> adopts the threads of processes that exist already; reads what
@@ -151,20 +151,27 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (!counting())
 		return 0;
 	ref = task_ref_find(prev);
-	record = ref && ref->record ? record_find(ref->record) : NULL;
+	/* A later switch makes good for any but the last. */
+	if (lookups_can_fail && !ref && task_is_dead(prev) && task_may_count(prev) &&
+	    lookups_fail(prev))
+		loss_add(LOSS_LOOKUP_BUSY);
+	record = ref_record(ref, prev);
 	if (record) {
 		now = bpf_ktime_get_ns();
 		clock_stop(prev, record, now);
 		record_settle_outside(prev, record);
-		if (stacks && kernel_stacks && !stacks_are_off() &&
-		    record->flags == RECORD_CALL_OPEN && call_is_stacked(record->abi, record->nr) &&
-		    task_goes_to_sleep(prev))
+		if (record->flags & RECORD_EXITING) {
+			if (task_is_dead(prev))
+				task_die(prev, ref);
+		} else if (stacks && kernel_stacks && !stacks_are_off() &&
+			   record->flags == RECORD_CALL_OPEN &&
+			   call_is_stacked(record->abi, record->nr) && task_goes_to_sleep(prev))
 			record->kernel_stack_id = kernel_stack_take(ctx);
 	} else if (task_is_ours(ref)) {
 		ours_leaves(prev, ref);
 	}
 	ref = task_ref_find(next);
-	record = ref && ref->record ? record_find(ref->record) : NULL;
+	record = ref_record(ref, next);
 	if (record) {
 		if (!now) {
 			now = bpf_ktime_get_ns();
@@ -290,7 +297,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct task_ref *ref = task_ref_find(task);
 
 	if (ref && ref->flags & TASK_COUNTED && counting())
-		task_end(task, ref);
+		task_exit(task, ref);
 	return 0;
 }
 
@@ -458,7 +465,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || record->task != (u64)task)
+	if (!record || record->task != (u64)task || record->flags & RECORD_EXITING)
 		return 0;
 	listed.pid = record->pid;
 	listed.tid = record->tid;

@@ -3,7 +3,8 @@
  * The contract between the BPF programs and user space: every map value, limit and loss reason.
  * Invariants: counters only grow while their owner lives; a record, its slots and their tallies
  * are written by their own task alone (no atomics, no shared cache line) until the record is
- * RECORD_ENDED, from then on by user space alone.
+ * RECORD_ENDED, from then on by user space alone. But user space may take the task out of the record of
+ * one that it finds gone.
  */
 #pragma once
 
@@ -110,6 +111,8 @@ enum record_flag {
 	RECORD_SKIP_EXIT = 1 << 4,  /* began inside a call that is not to be counted */
 	RECORD_NEW_CHILD = 1 << 5,  /* its first exit may be that of the fork that made it */
 	RECORD_LEFT_OUT = 1 << 6,   /* in a call that nobody asked for, which is not counted */
+	RECORD_EXITING = 1 << 7,    /* makes no more calls; enter_ns is when it began to exit */
+	RECORD_GONE = 1 << 8,       /* exits, and user space did not find it when it looked last */
 };
 
 /*
@@ -185,7 +188,7 @@ struct task_record {
 	__s32 nr;             /* the open call */
 	__u16 abi;
 	__u16 flags; /* enum record_flag */
-	__u64 task;  /* address of its task_struct, 0 before and after its life */
+	__u64 task; /* address of its task_struct, until its last switch; who sets it to 0 ends it */
 
 	__u64 start_ns;      /* CLOCK_MONOTONIC when counting began */
 	__u64 split;         /* what of the open call rows are split by: see enum call_split */
@@ -458,10 +461,10 @@ enum event_kind {
 	EVENT_CGROUP_MADE, /* struct cgroup_event: it may be gone before anybody asks for its name */
 };
 
-/* Tells of a task that has ended, or of a process that has joined. */
+/* Tells of a task that has ended or exits, or of a process that has joined. */
 struct task_event {
 	__u32 kind;   /* enum event_kind */
-	__u32 record; /* that has ended, 0 when there was none: a hint where to look first */
+	__u32 record; /* of that task, 0 when there was none: a hint where to look first */
 	__u32 signal; /* that has ended it; 0: none */
 	__u32 pad;
 };

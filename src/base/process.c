@@ -197,6 +197,11 @@ bool process_has_ended(pid_t pid)
 	return poll(&poll_fd, 1, 0) == 1;
 }
 
+bool thread_is_gone(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) && errno == ESRCH;
+}
+
 bool pid_is_free(pid_t pid)
 {
 	return kill(pid, 0) && errno == ESRCH;

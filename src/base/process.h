@@ -70,6 +70,9 @@ bool process_maps_find_own(uint64_t start, struct code_mapping *ret);
  */
 bool process_has_ended(pid_t pid);
 
+/* Whether a process, by its pid in our own namespace, has no thread of this id any more. */
+bool thread_is_gone(pid_t pid, pid_t tid);
+
 /* Whether nobody has a pid in our own namespace, not even what nobody has waited for. */
 bool pid_is_free(pid_t pid);
 

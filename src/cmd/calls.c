@@ -83,7 +83,7 @@ static int look_and_record(struct view *view, bool is_last, struct diag *d)
 
 	if (err)
 		return err;
-	/* The last target may be gone a moment before its event tells how it ended. */
+	/* The last target may have ended since events were taken: one of them tells how. */
 	if (is_last)
 		collector_reclaim(collector);
 	recording_mark(view->recording, horizon_ns);

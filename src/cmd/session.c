@@ -292,16 +292,18 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
 		{ .fd = session->beat, .events = POLLIN },
 		{ .fd = collector_fd(session->collector), .events = POLLIN },
 	};
-	int err, ready;
+	int err, patience, ready;
 
 	for (;;) {
 		err = session_reclaim(session, d);
 		if (err)
 			return err;
+		/* In this order: the last task may end meanwhile, and nothing wakes us then. */
+		patience = collector_patience_ms(session->collector);
 		*ret = SESSION_OVER;
 		if (ends && collector_live(session->collector) == 0)
 			return 0;
-		ready = poll(fds, ARRAY_SIZE(fds), collector_patience_ms(session->collector));
+		ready = poll(fds, ARRAY_SIZE(fds), patience);
 		if (ready < 0 && errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
 		if (fds[0].revents && session_signal(session, ret))

@@ -385,10 +385,20 @@ static bool collector_joins_pending(const struct collector *c)
 	       __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
 }
 
+/* Nothing wakes us at the last switch of a task that exits: most come soon, some take long. */
+static int exit_patience_ms(const struct collector *c)
+{
+	uint64_t ms = above(clock_mono_ns(), c->exit_ns) / NS_PER_MS / EXIT_LOOKS;
+
+	return (int)min_u64(max_u64(ms, EXIT_PAUSE_MS), LOOK_PAUSE_MS);
+}
+
 int collector_patience_ms(const struct collector *c)
 {
 	int patience = collector_live(c) ? LOOK_PAUSE_MS : -1;
 
+	if (c->nr_ended_records)
+		patience = sooner_ms(patience, exit_patience_ms(c));
 	if (c->stacks)
 		patience = sooner_ms(patience, call_stacks_patience_ms(c->stacks));
 	return collector_joins_pending(c) ? sooner_ms(patience, JOIN_PAUSE_MS) : patience;

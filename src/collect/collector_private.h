@@ -33,6 +33,9 @@
 
 /* The time between two looks for ends that nobody saw. */
 #define LOOK_PAUSE_MS 1000
+/* The time between two looks at tasks that exit, and by what part their exit is longer from one to the next. */
+#define EXIT_PAUSE_MS 5
+#define EXIT_LOOKS    16
 
 /* A thread that was given by its number. */
 struct target_thread {
@@ -42,7 +45,7 @@ struct target_thread {
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
-	struct tables tables;        /* written by user space only after their task has ended */
+	struct tables tables;        /* a record and its slots are ours once its task has ended */
 	struct call_stacks *stacks;  /* NULL without --stacks */
 	struct call_rings *rings;    /* NULL unless single calls are shown */
 	struct arguments *arguments; /* NULL unless rows are split by path or file */
@@ -57,6 +60,7 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
+	uint64_t exit_ns;               /* when the last one that has not ended began to exit */
 	struct snapshot *ended_threads; /* owned: threads with rows of their own in ended */
 	uint64_t nr_signalled;          /* threads that a signal has ended */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */

@@ -274,7 +274,8 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 
 static bool record_in_call(const struct task_record *record)
 {
-	return record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record);
+	return !(record->flags & RECORD_EXITING) &&
+	       (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record));
 }
 
 /* Whether nobody can tell if a task is in a call: it ran when it was adopted, and still does. */
@@ -287,7 +288,7 @@ static bool record_is_unknown(const struct task_record *record)
 /* User time up to now of a task that is outside the kernel; what has ended was settled there. */
 static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns)
 {
-	if (record->state != RECORD_LIVE || record->flags & RECORD_AWAIT_EXEC ||
+	if (record->state != RECORD_LIVE || record->flags & (RECORD_AWAIT_EXEC | RECORD_EXITING) ||
 	    record_in_call(record) || record_is_unknown(record))
 		return record->user_ns;
 	return record->user_ns + above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
@@ -329,6 +330,13 @@ static void record_copy(const struct task_record *record, struct task_record *co
 	}
 }
 
+/* A process is called as its first thread is; one that exits may have been replaced by an exec. */
+static bool record_names_process(const struct task_record *record)
+{
+	return record->tid == record->pid &&
+	       !(record->state == RECORD_LIVE && record->flags & RECORD_EXITING);
+}
+
 static struct process record_process(const struct task_record *record, uint64_t now_ns)
 {
 	struct process process = {
@@ -336,7 +344,7 @@ static struct process record_process(const struct task_record *record, uint64_t 
 		.boot_ns = record->boot_ns,
 		.uid = record->uid,
 		.cgroup_id = record->cgroup_id,
-		.named_by = record->tid == record->pid ? 0 : record->tid,
+		.named_by = record_names_process(record) ? 0 : record->tid,
 		.user_ns = record_user_ns(record, now_ns),
 		.usage = record_usage(record, now_ns),
 		.ended_ns = record->state == RECORD_LIVE ? 0 : clock_mono_ns(),
@@ -485,7 +493,7 @@ static int leader_read(const struct task_record *record, struct reading *reading
 	process = record_process(record, reading->now_ns);
 	process_clear_counts(&process);
 	process.threads = 0;
-	return builder_add_process(reading->builder, &process, true);
+	return builder_add_process(reading->builder, &process, record_names_process(record));
 }
 
 int record_read(const struct collector *c, uint32_t index, struct reading *reading)
@@ -502,7 +510,7 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 		return err;
 	process = record_process(&copy, reading->now_ns);
 	reading->threads_unknown += record_is_unknown(&copy);
-	err = builder_add_process(reading->builder, &process, copy.tid == copy.pid);
+	err = builder_add_process(reading->builder, &process, record_names_process(&copy));
 	if (!err && record_stands_apart(c, &copy, reading))
 		err = snapshot_add_thread(reading->threads,
 					  &(struct thread){ copy.tid, copy.start_ns, process });

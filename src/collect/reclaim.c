@@ -202,32 +202,43 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	return 0;
 }
 
-/* Reclaims the records that events told of. */
+/* Reclaims the records that events told of, and keeps in mind those whose tasks still exit. */
 static int reclaim_told(struct collector *c)
 {
+	const struct task_record *record;
+	size_t kept = 0;
 	int err = 0;
 
+	c->exit_ns = 0;
 	for (size_t i = 0; i < c->nr_ended_records && !err; i++) {
-		if (c->ended_records[i] < records_used(c))
+		record = record_at(c, c->ended_records[i]);
+		if (record && record_state(record) == RECORD_LIVE &&
+		    record->flags & RECORD_EXITING) {
+			c->ended_records[kept++] = c->ended_records[i];
+			c->exit_ns = max_u64(c->exit_ns, record->enter_ns);
+		} else if (record) {
 			err = record_reclaim(c, c->ended_records[i]);
+		}
 	}
-	c->nr_ended_records = 0;
+	c->nr_ended_records = kept;
 	return err;
 }
 
 static int reclaim_records(struct collector *c)
 {
 	const uint32_t *ended = &c->skel->data_membership->membership.ended;
+	size_t kept;
 	int err;
 
 	/* Looking for a cgroup's name may bring more events: nothing else would wake us for them. */
 	do {
 		err = reclaim_told(c);
+		kept = c->nr_ended_records;
 		if (__atomic_load_n(ended, __ATOMIC_ACQUIRE) == c->reclaimed || ended_pauses(c))
 			continue;
 		for (uint32_t i = 1; i < records_used(c) && !err; i++)
 			err = record_reclaim(c, i);
-	} while (!err && c->nr_ended_records);
+	} while (!err && c->nr_ended_records > kept);
 	give_back_all(c);
 	return err;
 }
@@ -236,18 +247,31 @@ static int reclaim_records(struct collector *c)
 
 /* Looking at one record takes some microseconds. */
 #define LOOK_RECORDS 256
+/* A task of the lowest priority may wait so long for a CPU. */
+#define STARVED_NS   (10 * NS_PER_SEC)
 
-/* Does what record_end() does, but for an open call: whether it ended is not known. */
+/* When a task whose end was not seen ended, as far as is known: when it was last seen to exit, or now. */
+static uint64_t unseen_end_ns(const struct task_record *record)
+{
+	if (record->flags & RECORD_EXITING)
+		return max_u64(record->enter_ns, record->switch_ns);
+	return clock_mono_ns();
+}
+
+/* Does what task_end() does, but for an open call: whether it ended is not known. */
 static void record_end_unseen(struct collector *c, struct task_record *record)
 {
 	struct truss_bpf__data_membership *data = c->skel->data_membership;
-	uint64_t now_ns = clock_mono_ns();
+	uint64_t end_ns = unseen_end_ns(record);
+	__u64 task = __atomic_load_n(&record->task, __ATOMIC_ACQUIRE);
 
-	/* When it ended nobody knows: its clock stops now. */
-	if (!(record->clock & CLOCK_STOPPED) && record->clock < now_ns)
-		record->clock = (now_ns - record->clock) | CLOCK_STOPPED;
-	record->switch_ns = now_ns;
-	__atomic_store_n(&record->task, 0, __ATOMIC_RELAXED);
+	if (!task || !__atomic_compare_exchange_n(&record->task, &task, 0, false, __ATOMIC_ACQ_REL,
+						  __ATOMIC_RELAXED))
+		return;
+	if (!(record->clock & CLOCK_STOPPED))
+		record->clock =
+			max_u64(above(end_ns, record->clock), record->mark_cpu_ns) | CLOCK_STOPPED;
+	record->switch_ns = end_ns;
 	__atomic_store_n(&record->state, RECORD_ENDED, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&data->membership.ended, 1, __ATOMIC_RELEASE);
 	__atomic_sub_fetch(&data->membership.live, 1, __ATOMIC_RELEASE);
@@ -255,10 +279,28 @@ static void record_end_unseen(struct collector *c, struct task_record *record)
 }
 
 /*
- * The safety net below on_exit: where the kernel skipped that program, nobody has ended the record of a
- * task, and we would wait for its end for ever. Once a second, records of processes that are gone are
- * ended here, and counted as LOSS_LIFECYCLE_MISSED. A thread of a process that lives is not looked for:
- * one in an exec has, for a while, no id of its own.
+ * Whether a task is gone although its record says that it lives. A thread of a process that lives is not
+ * looked for unless it was seen to exit: one in an exec has, for a while, no id of its own. One that
+ * exits is gone a moment before its last context switch: it has to be so at two looks, or for long if it
+ * was seen to wait for a CPU.
+ */
+static bool record_is_left(struct task_record *record, pid_t pid, uint64_t now_ns)
+{
+	bool exits = __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) & RECORD_EXITING;
+	bool is_gone = process_has_ended(pid) || (exits && thread_is_gone(pid, (pid_t)record->tid));
+
+	if (!is_gone || !(__atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) & RECORD_EXITING))
+		return is_gone;
+	if (record->clock & CLOCK_STOPPED && now_ns - record->switch_ns < STARVED_NS)
+		return false;
+	return exits &&
+	       __atomic_fetch_or(&record->flags, RECORD_GONE, __ATOMIC_RELAXED) & RECORD_GONE;
+}
+
+/*
+ * The safety net below on_exit and on_sched_switch: where the kernel skipped these programs, nobody has
+ * ended the record of a task, and we would wait for its end for ever. Once a second, records of tasks
+ * that are gone are ended here, and counted as LOSS_LIFECYCLE_MISSED.
  */
 static void unseen_ends_look(struct collector *c)
 {
@@ -275,9 +317,10 @@ static void unseen_ends_look(struct collector *c)
 		record = record_at(c, c->looked_at);
 		pid = record ? record->pid : 0;
 		/* 0: of no namespace that is ours. */
-		if (!pid || record_state(record) != RECORD_LIVE || !process_has_ended((pid_t)pid))
+		if (!pid || record_state(record) != RECORD_LIVE ||
+		    !record_is_left(record, (pid_t)pid, now_ns))
 			continue;
-		/* Its end may have been seen since; after it nothing of the task can. */
+		/* Its end may have been seen since. */
 		if (record_state(record) == RECORD_LIVE && record->pid == pid)
 			record_end_unseen(c, record);
 	}

@@ -109,10 +109,11 @@ static int finish(struct collector *collector)
 {
 	struct pollfd poll_fd = { .fd = collector_fd(collector), .events = POLLIN };
 
-	while (collector_live(collector)) {
-		poll(&poll_fd, 1, collector_patience_ms(collector));
+	for (int patience = 0; collector_live(collector);) {
+		poll(&poll_fd, 1, patience);
 		if (collector_reclaim(collector))
 			return -1;
+		patience = collector_patience_ms(collector);
 	}
 	return stop(collector);
 }

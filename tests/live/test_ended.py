@@ -15,9 +15,13 @@ import time
 import pytest
 
 from daemons import memory_kib
-from harness import Report, Table, must_include, program, skip_if_sanitized, until
+from harness import (
+    Report, Table, Talker, must_include, need, need_unshare, program, skip_if_sanitized, slurp, until,
+)
 from reports import add_up, by, count_csv, count_text, must_add_up
 from test_cost import Steer
+
+PF_EXITING = 0x4
 
 
 def give_back_all(bpftruss):
@@ -187,21 +191,23 @@ def test_intervals_of_processes_of_ever_new_names_add_up(live):
 # --- ends that the kernel does not tell of, as where it skips programs --------------------------
 
 
-def count_blindly(live, *workload):
+def count_blindly(live, unseen, *workload):
     target = live.workload(*workload)
     steer = live.add(Steer, target.pid)
-    steer.step("endless")
+    steer.step(unseen)
     target.go()
     steer.step("finish")
     return steer.report(lossy=True), target.table()
 
 
+@pytest.mark.parametrize("unseen", ["endless", "blind"])
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])
-def test_counting_ends_although_no_end_is_seen(live, workload):
+def test_counting_ends_although_no_end_is_seen(live, unseen, workload):
     """
-    It ends for zombies, too: the workload is a child of the test, which has not waited for it.
+    Either that tasks exit or their last switch. It ends for zombies, too: the workload is a child of the
+    test, which has not waited for it.
     """
-    report, table = count_blindly(live, *workload)
+    report, table = count_blindly(live, unseen, *workload)
     assert report.total("getppid") == table.total("getppid")
     assert report.data["exact"] is False
     assert report.losses["lifecycle_missed"] > 0
@@ -209,8 +215,64 @@ def test_counting_ends_although_no_end_is_seen(live, workload):
 
 
 def test_what_it_says_of_unseen_ends_is_how_many_tasks_there_were(live):
-    report, _ = count_blindly(live, "forks", "clone", 31)
+    report, _ = count_blindly(live, "endless", "forks", "clone", 31)
     assert report.losses["lifecycle_missed"] == 1 + 31
+
+
+CROWD = """
+import sys, threading
+print("ready", flush=True)
+for line in sys.stdin:
+    crowd = [threading.Thread(target=sum, args=[range(10000)]) for _ in range(int(line))]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    print("done", flush=True)
+"""
+
+
+def test_threads_whose_last_switch_was_not_seen_end_while_their_process_lives(live):
+    crowd = live.add(Talker, [sys.executable, "-c", CROWD])
+    steer = live.add(Steer, crowd.pid)
+    steer.step("blind")
+    crowd.ask("7")
+
+    def process():
+        return steer.report(lossy=True).data["processes"][0]
+
+    until(lambda: process()["threads"] == 1, "only the first one is left")
+    report = steer.report(lossy=True)
+    assert report.losses["lifecycle_missed"] == 7
+    # They are looked for no sooner than a second after their end, which is none of their time.
+    assert process()["cpu_ns"] < 7 * 10**9 / 2
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_process_that_is_stuck_in_its_exit_sleeps(live, ends):
+    """
+    As the first one of a pid namespace, it waits there for the end of its child, which a tracer delays.
+    """
+    need_unshare("--pid", "--fork")
+    outer = live.spawn("unshare", "--pid", "--fork", "sh", "-c", "sleep 1000 & exec sleep 1000")
+    first = until(outer.children, "the first one runs")[0]
+    until(lambda: slurp("/proc/%d/comm" % first) == b"sleep\n", "its child runs, too")
+    child = int(slurp("/proc/%d/task/%d/children" % (first, first)))
+    tracer = live.spawn(need("strace"), "-p", child)
+    until(lambda: "attached" in tracer.stderr(), "strace attaches")
+    tracer.pause()
+    bpftruss = live.attach(first)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: int(slurp("/proc/%d/stat" % first).rsplit(b")", 1)[1].split()[6]) & PF_EXITING, "exits")
+    # Longer than two looks for ends that nobody saw are apart.
+    time.sleep(2.5)
+    assert bpftruss.popen.poll() is None
+    if ends:
+        tracer.signal(signal.SIGCONT)
+    report = bpftruss.report() if ends else bpftruss.interrupt()
+    (process,) = report.data["processes"]
+    assert bool(process["ended_ns"]) == ends
+    assert process["cpu_ns"] < 10**9 < report.data["microstates"]["sleep_ns"]
 
 
 @pytest.fixture

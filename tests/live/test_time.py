@@ -118,6 +118,19 @@ def test_system_time_agrees_with_getrusage(live):
     assert 0.7 < report.sum("cpu_ns") / measured["stime_ns"] < 1.15
 
 
+def test_the_cpu_time_of_ended_processes_is_what_their_parent_is_told(live):
+    """A newer kernel frees their memory after it has told of their end: a tenth of it all."""
+    def ratio(number):
+        target, bpftruss = live.begin("times", "dies", number, options=["-f"])
+        report = bpftruss.report()
+        measured = target.table().measures[0]
+        told = measured["utime_ns"] + measured["stime_ns"]
+        ended = [process for process in report.data["processes"] if process["pid"] != target.pid]
+        return sum(process["cpu_ns"] for process in ended) / told
+
+    assert 0.96 < statistics.median(ratio(31) for _ in range(3)) < 1.1
+
+
 def test_user_time_agrees_with_schedstat(live, beside):
     def ratio(report, measured):
         return report.data["user_cpu_ns"] / measured["run_ns"]

@@ -8,7 +8,10 @@
  *   random    NUMBER getrandoms of 1 MiB          user      as many times 2 ms in user mode and one
  *                                                            short call
  *   migrate   each time on another CPU than before, some reads and a sleep
+ *   dies      NUMBER children one after the other, which write to 16 MiB and end; utime_ns and stime_ns
+ *             are theirs
  */
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "table.h"
@@ -17,6 +20,7 @@
 #define ZERO_BYTES     (8 << 20)
 #define RANDOM_BYTES   (1 << 20)
 #define WRITER_LATE_MS 20
+#define CHILD_BYTES    (16 << 20)
 
 struct measure {
 	uint64_t outer_ns, stime_ns, utime_ns, run_ns, delay_ns;
@@ -70,6 +74,21 @@ static void read_late_pipe(int times)
 	counted_wait(child);
 }
 
+static void make_child_that_dies(void)
+{
+	int child = counted_fork();
+	char *memory;
+
+	if (!child) {
+		memory = (char *)raw_call(SYS_mmap, 0, CHILD_BYTES, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		raw_call(SYS_madvise, memory, CHILD_BYTES, MADV_NOHUGEPAGE);
+		memset(memory, 1, CHILD_BYTES);
+		raw_call(SYS_exit_group, 0);
+	}
+	counted_wait(child);
+}
+
 static void do_calls(const char *what, int number, int cpus)
 {
 	unsigned long mask;
@@ -86,6 +105,8 @@ static void do_calls(const char *what, int number, int cpus)
 		else if (!strcmp(what, "user")) {
 			burn_us(2000);
 			counted_call(SYS_getppid);
+		} else if (!strcmp(what, "dies")) {
+			make_child_that_dies();
 		} else if (!strcmp(what, "migrate")) {
 			mask = 1UL << i % cpus;
 			counted_call(SYS_sched_setaffinity, 0, sizeof(mask), &mask);
@@ -100,12 +121,12 @@ static void do_calls(const char *what, int number, int cpus)
 }
 
 /* Its own calls enter the table as any other. */
-static void measure(int schedstat_fd, struct measure *ret)
+static void measure(int schedstat_fd, int whose, struct measure *ret)
 {
 	struct rusage usage;
 	char text[64] = "";
 
-	counted_call(SYS_getrusage, RUSAGE_SELF, &usage);
+	counted_call(SYS_getrusage, whose, &usage);
 	counted_call(SYS_pread64, schedstat_fd, text, sizeof(text) - 1, 0);
 	ret->outer_ns = outer_ns;
 	ret->stime_ns = timeval_ns(usage.ru_stime);
@@ -117,6 +138,7 @@ static void measure(int schedstat_fd, struct measure *ret)
 int main(int argc, char **argv)
 {
 	bool wait = table_init(&argc, &argv);
+	int whose = argc > 1 && !strcmp(argv[1], "dies") ? RUSAGE_CHILDREN : RUSAGE_SELF;
 	int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY);
 	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct measure begin, end;
@@ -129,9 +151,9 @@ int main(int argc, char **argv)
 	if (!wait || argc != 3)
 		return 1;
 	table_barrier();
-	measure(schedstat_fd, &begin);
+	measure(schedstat_fd, whose, &begin);
 	do_calls(argv[1], atoi(argv[2]), cpus);
-	measure(schedstat_fd, &end);
+	measure(schedstat_fd, whose, &end);
 	length = snprintf(text, sizeof(text),
 			  "{\"outer_ns\":%lu,\"stime_ns\":%lu,\"utime_ns\":%lu,\"run_ns\":%lu,"
 			  "\"delay_ns\":%lu}\n",
