@@ -204,20 +204,6 @@ static void process_find_oldest(struct idle_process *process)
 	process->oldest_left = false;
 }
 
-/*
- * A process is called as its first thread is, or else the one with the lowest id. If that wakes up or
- * ends, what is read of it then comes first: see builder_add_process().
- */
-static void process_take_name(struct process *sum, const struct process *from)
-{
-	if (sum->comm[0] && from->named_by > sum->named_by)
-		return;
-	memcpy(sum->comm, from->comm, sizeof(sum->comm));
-	sum->named_by = from->named_by;
-	sum->uid = from->uid;
-	sum->cgroup_id = from->cgroup_id;
-}
-
 /* --- threads -------------------------------------------------------------------------------------- */
 
 static int thread_join(struct idle *idle, struct idle_thread *thread)
@@ -232,7 +218,8 @@ static int thread_join(struct idle *idle, struct idle_thread *thread)
 	process_add_counts(&process->sum, &thread->counts);
 	process->sum.threads += thread->counts.threads;
 	process->start_ns += thread->start_ns;
-	process_take_name(&process->sum, &thread->counts);
+	/* If that thread wakes up or ends, what is read of it then comes first: see read_process(). */
+	process_take_name(&process->sum, &thread->counts, true);
 	thread->process = process;
 	LIST_INSERT_HEAD(&process->threads, thread, link);
 	idle->threads_unknown += thread->is_unknown;

@@ -330,13 +330,6 @@ static void record_copy(const struct task_record *record, struct task_record *co
 	}
 }
 
-/* A process is called as its first thread is; one that exits may have been replaced by an exec. */
-static bool record_names_process(const struct task_record *record)
-{
-	return record->tid == record->pid &&
-	       !(record->state == RECORD_LIVE && record->flags & RECORD_EXITING);
-}
-
 static struct process record_process(const struct task_record *record, uint64_t now_ns)
 {
 	struct process process = {
@@ -344,7 +337,8 @@ static struct process record_process(const struct task_record *record, uint64_t 
 		.boot_ns = record->boot_ns,
 		.uid = record->uid,
 		.cgroup_id = record->cgroup_id,
-		.named_by = record_names_process(record) ? 0 : record->tid,
+		.named_by = record->tid == record->pid ? 0 : record->tid,
+		.named_ns = record->start_ns,
 		.user_ns = record_user_ns(record, now_ns),
 		.usage = record_usage(record, now_ns),
 		.ended_ns = record->state == RECORD_LIVE ? 0 : clock_mono_ns(),
@@ -493,7 +487,7 @@ static int leader_read(const struct task_record *record, struct reading *reading
 	process = record_process(record, reading->now_ns);
 	process_clear_counts(&process);
 	process.threads = 0;
-	return builder_add_process(reading->builder, &process, record_names_process(record));
+	return builder_add_process(reading->builder, &process, true);
 }
 
 int record_read(const struct collector *c, uint32_t index, struct reading *reading)
@@ -510,7 +504,7 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 		return err;
 	process = record_process(&copy, reading->now_ns);
 	reading->threads_unknown += record_is_unknown(&copy);
-	err = builder_add_process(reading->builder, &process, record_names_process(&copy));
+	err = builder_add_process(reading->builder, &process, true);
 	if (!err && record_stands_apart(c, &copy, reading))
 		err = snapshot_add_thread(reading->threads,
 					  &(struct thread){ copy.tid, copy.start_ns, process });

@@ -167,7 +167,7 @@ int builder_add_row(struct builder *builder, const struct row *row)
 	return take_row(builder, row_new_like(row));
 }
 
-static void process_merge(struct process *into, const struct process *from, bool rename)
+static void process_merge(struct process *into, const struct process *from, bool is_newer)
 {
 	process_add_counts(into, from);
 	into->threads += from->threads;
@@ -175,12 +175,7 @@ static void process_merge(struct process *into, const struct process *from, bool
 		into->ended_ns = 0;
 	else if (from->ended_ns > into->ended_ns)
 		into->ended_ns = from->ended_ns;
-	if (!from->comm[0] || (!rename && into->comm[0] && from->named_by >= into->named_by))
-		return;
-	into->named_by = from->named_by;
-	memcpy(into->comm, from->comm, sizeof(into->comm));
-	into->uid = from->uid;
-	into->cgroup_id = from->cgroup_id;
+	process_take_name(into, from, is_newer);
 }
 
 struct process *builder_find_process(const struct builder *builder, const struct process *key)
@@ -190,12 +185,12 @@ struct process *builder_find_process(const struct builder *builder, const struct
 	return found ? *found : NULL;
 }
 
-int builder_add_process(struct builder *builder, const struct process *process, bool rename)
+int builder_add_process(struct builder *builder, const struct process *process, bool is_newer)
 {
 	struct process *found = builder_find_process(builder, process);
 
 	if (found) {
-		process_merge(found, process, rename);
+		process_merge(found, process, is_newer);
 		return 0;
 	}
 	if (!tree_add(&builder->processes, process, sizeof(*process), process_compare))

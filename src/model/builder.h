@@ -30,11 +30,10 @@ int builder_adopt_row(struct builder *builder, struct row *row);
 int builder_share_row(struct builder *builder, struct row *row);
 
 /*
- * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set, when
- * no name is known, or when named_by is less: so whoever comes first, the same thread's are taken.
+ * Adds a process's counts; its name is that of the same thread whoever comes first, see process_take_name().
  * Alive beats ended. Returns 0 or -ENOMEM.
  */
-int builder_add_process(struct builder *builder, const struct process *process, bool rename);
+int builder_add_process(struct builder *builder, const struct process *process, bool is_newer);
 
 /* The process of that pid and start, whose numbers may be changed; NULL when absent. */
 struct process *builder_find_process(const struct builder *builder, const struct process *key);

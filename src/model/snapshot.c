@@ -136,6 +136,28 @@ void process_add_counts(struct process *into, const struct process *from)
 	into->nr_folded += from->nr_folded;
 }
 
+static bool process_is_named_after(const struct process *process, const struct process *from,
+				   bool is_newer)
+{
+	if (!from->comm[0] || !process->comm[0])
+		return from->comm[0];
+	if (from->named_by != process->named_by)
+		return from->named_by < process->named_by;
+	return from->named_ns > process->named_ns ||
+	       (is_newer && from->named_ns == process->named_ns);
+}
+
+void process_take_name(struct process *process, const struct process *from, bool is_newer)
+{
+	if (!process_is_named_after(process, from, is_newer))
+		return;
+	memcpy(process->comm, from->comm, sizeof(process->comm));
+	process->named_by = from->named_by;
+	process->named_ns = from->named_ns;
+	process->uid = from->uid;
+	process->cgroup_id = from->cgroup_id;
+}
+
 void process_clear_counts(struct process *process)
 {
 	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)

@@ -98,6 +98,7 @@ struct process {
 	uint64_t ended_ns;  /* CLOCK_MONOTONIC of its last sign of life once ended, else 0 */
 	char comm[PROCESS_COMM_SIZE]; /* untrusted bytes; may lack a final NUL */
 	uint32_t named_by; /* the thread that name, user and cgroup are of; 0: the first one's */
+	uint64_t named_ns; /* CLOCK_MONOTONIC of when counting that thread began */
 	uint64_t user_ns;  /* CPU time outside system calls */
 	struct usage usage;
 	uint64_t changes[NR_PROCESS_CHANGE]; /* how often user, cgroup or name was another */
@@ -145,6 +146,13 @@ size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 
 /* Adds the numbers of a process: times, counts, ended ones. Not its threads, which are of now. */
 void process_add_counts(struct process *into, const struct process *from);
+
+/*
+ * Takes over name, user and cgroup if they are of a thread that the process is rather named by: the first one,
+ * else the one of the lowest id; of two that had this id, as an exec leaves them, the later one. Those of the
+ * same thread replace what is known if is_newer is set.
+ */
+void process_take_name(struct process *process, const struct process *from, bool is_newer);
 
 /* Sets all of these to 0. */
 void process_clear_counts(struct process *process);

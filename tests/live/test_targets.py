@@ -9,7 +9,9 @@ from subprocess import PIPE
 
 import pytest
 
-from harness import Table, must_equal, must_include, need, need_unshare, program, run, slurp, until
+from harness import (
+    Table, interval_reports, must_equal, must_include, need, need_unshare, program, run, slurp, until,
+)
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -259,6 +261,27 @@ def test_the_text_report_holds_no_control_characters(live):
 def test_a_report_names_each_process_as_it_was_called_last(live):
     report, _ = live.run("/bin/sh", "-c", "exec sleep 0")
     assert report.all("comm") == {"sleep"}
+
+
+EXEC_FROM_THREAD = """
+import os, threading
+input()
+threading.Thread(target=os.execvp, args=("sleep", ["sleep", "1000"])).start()
+"""
+
+
+def test_a_process_is_named_by_the_thread_whose_exec_replaced_the_first_one(live):
+    """Also when it sleeps, and nothing is read of it any more."""
+    target = live.spawn(sys.executable, "-c", EXEC_FROM_THREAD, stdin=PIPE)
+    target.wait_asleep_in("read", fd=0)
+    bpftruss = live.attach(target.pid, "-i", "0.3")
+    target.tell(b"\n")
+    until(lambda: slurp("/proc/%d/comm" % target.pid) == b"sleep\n", "the exec")
+    before = bpftruss.text().count(b"\n")
+    until(lambda: bpftruss.text().count(b"\n") > before + 4, "some intervals")
+    bpftruss.stop()
+    later = interval_reports(b"\n".join(bpftruss.text().splitlines()[before + 1:]))
+    assert [process["comm"] for report in later for process in report.data["processes"]] == ["sleep"] * len(later)
 
 
 def test_a_target_in_another_pid_namespace_is_counted(live):

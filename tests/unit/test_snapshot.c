@@ -175,6 +175,28 @@ BUILDER_TEST(test_process_names)
 	assert_has(snapshot, processes[0].user_ns, 3, processes[1].user_ns, 1);
 }
 
+/* It is called as its first thread, 0, or else that of the lowest id. */
+BUILDER_TEST(test_an_exec_leaves_the_name_of_the_later_thread)
+{
+	static const struct process readings[] = {
+		{ .comm = "worker", .named_by = 7, .named_ns = 20 },
+		{ .comm = "before", .named_ns = 10 },
+		{ .comm = "after", .named_ns = 30 },
+		{ .comm = "before", .named_ns = 10 },
+		{ .comm = "other", .named_by = 6, .named_ns = 40 },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(readings); i++) {
+		struct process process = readings[i];
+
+		process.pid = 1;
+		assert_int_equal(builder_add_process(builder, &process, i % 2), 0);
+	}
+	snapshot = snapshot_take(builder);
+	assert_string_equal(snapshot->processes[0].comm, "after");
+}
+
 TEST(test_finish_empties)
 {
 	__cleanup(snapshot_freep) struct snapshot *first = snapshot_make();
