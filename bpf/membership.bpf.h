@@ -176,13 +176,21 @@ static __noinline int task_exit(struct task_struct *task, struct task_ref *ref)
 	return 0;
 }
 
-/* The last context switch of a task that exits, whose clock it has stopped. */
+/*
+ * The last context switch of a task, whose clock it has stopped. One that was not seen to exit is claimed
+ * here, unless the iterator has found it and ends it.
+ */
 static __noinline int task_die(struct task_struct *task, struct task_ref *ref)
 {
 	struct task_record *record = ref_record(ref, task);
 
 	if (!record)
 		return 0;
+	if (!(record->flags & RECORD_EXITING)) {
+		if (!(ref->flags & TASK_COUNTED) || !ref_claim_end(ref))
+			return 0;
+		record->flags = RECORD_GONE | (record->flags & RECORD_AWAIT_EXEC);
+	}
 	store_release(&ref->record, 0);
 	record_end(task, record);
 	ref_end(ref);

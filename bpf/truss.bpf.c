@@ -160,12 +160,11 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		now = bpf_ktime_get_ns();
 		clock_stop(prev, record, now);
 		record_settle_outside(prev, record);
-		if (record->flags & RECORD_EXITING) {
-			if (task_is_dead(prev))
-				task_die(prev, ref);
-		} else if (stacks && kernel_stacks && !stacks_are_off() &&
-			   record->flags == RECORD_CALL_OPEN &&
-			   call_is_stacked(record->abi, record->nr) && task_goes_to_sleep(prev))
+		if (task_is_dead(prev))
+			task_die(prev, ref);
+		else if (stacks && kernel_stacks && !stacks_are_off() &&
+			 record->flags == RECORD_CALL_OPEN &&
+			 call_is_stacked(record->abi, record->nr) && task_goes_to_sleep(prev))
 			record->kernel_stack_id = kernel_stack_take(ctx);
 	} else if (task_is_ours(ref)) {
 		ours_leaves(prev, ref);

@@ -192,6 +192,7 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
 	c->is_broken = false;
+	c->unseen_ends += (record->flags & (RECORD_EXITING | RECORD_GONE)) == RECORD_GONE;
 	share = record->own_share;
 	if (c->rings)
 		call_rings_note_last(c->rings, index, record);
@@ -216,6 +217,8 @@ static int reclaim_told(struct collector *c)
 		    record->flags & RECORD_EXITING) {
 			c->ended_records[kept++] = c->ended_records[i];
 			c->exit_ns = max_u64(c->exit_ns, record->enter_ns);
+			/* Its cgroup may be gone when it has ended. */
+			err = collector_cgroup(c, record->cgroup_id) ? 0 : -ENOMEM;
 		} else if (record) {
 			err = record_reclaim(c, c->ended_records[i]);
 		}
@@ -291,7 +294,7 @@ static bool record_is_left(struct task_record *record, pid_t pid, uint64_t now_n
 
 	if (!is_gone || !(__atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) & RECORD_EXITING))
 		return is_gone;
-	if (record->clock & CLOCK_STOPPED && now_ns - record->switch_ns < STARVED_NS)
+	if (record->clock & CLOCK_STOPPED && above(now_ns, record->switch_ns) < STARVED_NS)
 		return false;
 	return exits &&
 	       __atomic_fetch_or(&record->flags, RECORD_GONE, __ATOMIC_RELAXED) & RECORD_GONE;

@@ -194,18 +194,19 @@ def test_intervals_of_processes_of_ever_new_names_add_up(live):
 def count_blindly(live, unseen, *workload):
     target = live.workload(*workload)
     steer = live.add(Steer, target.pid)
-    steer.step(unseen)
+    for what in unseen.split():
+        steer.step(what)
     target.go()
     steer.step("finish")
     return steer.report(lossy=True), target.table()
 
 
-@pytest.mark.parametrize("unseen", ["endless", "blind"])
+@pytest.mark.parametrize("unseen", ["endless", "blind", "endless blind"])
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])
 def test_counting_ends_although_no_end_is_seen(live, unseen, workload):
     """
-    Either that tasks exit or their last switch. It ends for zombies, too: the workload is a child of the
-    test, which has not waited for it.
+    Unseen are that tasks exit, their last switch, or both. It ends for zombies, too: the workload is a
+    child of the test, which has not waited for it.
     """
     report, table = count_blindly(live, unseen, *workload)
     assert report.total("getppid") == table.total("getppid")
@@ -232,10 +233,11 @@ for line in sys.stdin:
 """
 
 
-def test_threads_whose_last_switch_was_not_seen_end_while_their_process_lives(live):
+@pytest.mark.parametrize("unseen", ["endless", "blind"])
+def test_threads_whose_end_was_not_seen_end_while_their_process_lives(live, unseen):
     crowd = live.add(Talker, [sys.executable, "-c", CROWD])
     steer = live.add(Steer, crowd.pid)
-    steer.step("blind")
+    steer.step(unseen)
     crowd.ask("7")
 
     def process():
