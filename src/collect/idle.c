@@ -121,11 +121,14 @@ void idle_free(struct idle *idle)
 
 static struct idle_process *process_get(struct idle *idle, const struct process *identity)
 {
-	const struct idle_process fresh = { .sum = { .pid = identity->pid,
-						     .boot_ns = identity->boot_ns } };
 	struct idle_process **found = tfind(identity, &idle->processes, process_compare);
+	struct idle_process fresh = { .sum = *identity };
 
-	return found ? *found : tree_add(&idle->processes, &fresh, sizeof(fresh), process_compare);
+	if (found)
+		return *found;
+	process_clear_counts(&fresh.sum);
+	fresh.sum.threads = 0;
+	return tree_add(&idle->processes, &fresh, sizeof(fresh), process_compare);
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -167,6 +167,18 @@ int builder_add_row(struct builder *builder, const struct row *row)
 	return take_row(builder, row_new_like(row));
 }
 
+/* The record of a thread that an exec has made the first one knows nothing of the first one before. */
+static void process_count_changes(struct process *process, const struct process *successor)
+{
+	if (!process->named_ns || process->named_ns >= successor->named_ns || process->named_by ||
+	    successor->named_by || !process->pid)
+		return;
+	process->changes[CHANGED_USER] += process->uid != successor->uid;
+	process->changes[CHANGED_CGROUP] += process->cgroup_id != successor->cgroup_id;
+	process->changes[CHANGED_COMM] +=
+		memcmp(process->comm, successor->comm, sizeof(process->comm)) != 0;
+}
+
 static void process_merge(struct process *into, const struct process *from, bool is_newer)
 {
 	process_add_counts(into, from);
@@ -175,6 +187,7 @@ static void process_merge(struct process *into, const struct process *from, bool
 		into->ended_ns = 0;
 	else if (from->ended_ns > into->ended_ns)
 		into->ended_ns = from->ended_ns;
+	process_count_changes(into, from);
 	process_take_name(into, from, is_newer);
 }
 

@@ -139,7 +139,7 @@ void process_add_counts(struct process *into, const struct process *from)
 static bool process_is_named_after(const struct process *process, const struct process *from,
 				   bool is_newer)
 {
-	if (!from->comm[0] || !process->comm[0])
+	if (!from->comm[0] != !process->comm[0])
 		return from->comm[0];
 	if (from->named_by != process->named_by)
 		return from->named_by < process->named_by;

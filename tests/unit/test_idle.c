@@ -46,7 +46,10 @@ static void thread_begin(struct world *world, struct counted_thread *thread)
 				      .start_ns = world->now_ns };
 	thread->record.own_share = pid % 3;
 	thread->record.uid = thread->record.tid;
-	snprintf(thread->record.comm, sizeof(thread->record.comm), "name-%u", thread->record.tid);
+	/* A thread may have an empty name. */
+	if (pid % 4)
+		snprintf(thread->record.comm, sizeof(thread->record.comm), "name-%u",
+			 thread->record.tid);
 	for (int i = 0; i < NR_CALLS; i++)
 		row_init_for(&thread->rows[i], pid, ABI_X86_64, i);
 }
@@ -84,7 +87,9 @@ static struct process thread_process(const struct world *world, const struct cou
 	struct process process = { .pid = record->pid,
 				   .boot_ns = record->boot_ns,
 				   .uid = record->uid,
+				   .cgroup_id = record->uid / 2,
 				   .named_by = record->tid == record->pid ? 0 : record->tid,
+				   .named_ns = record->start_ns,
 				   .user_ns = record->user_ns,
 				   .threads = record->state == RECORD_LIVE,
 				   .ended_ns = record->state == RECORD_LIVE ? 0 : world->now_ns };
@@ -192,7 +197,8 @@ static void assert_readings_equal(const struct snapshot *a, const struct snapsho
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *one = &a->processes[i], *other = &b->processes[i];
 
-		assert_same(one, other, threads, uid, ended_ns);
+		assert_same(one, other, threads, uid, cgroup_id, ended_ns);
+		assert_memory_equal(one->comm, other->comm, sizeof(one->comm));
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
 			assert_int_equal(process_count(one, j), process_count(other, j));
 	}

@@ -195,6 +195,21 @@ BUILDER_TEST(test_an_exec_leaves_the_name_of_the_later_thread)
 	}
 	snapshot = snapshot_take(builder);
 	assert_string_equal(snapshot->processes[0].comm, "after");
+	assert_has(snapshot, processes[0].changes[CHANGED_COMM], 1,
+		   processes[0].changes[CHANGED_USER], 0);
+}
+
+BUILDER_TEST(test_a_process_of_an_empty_name_has_its_newer_user)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+
+	for (uint32_t uid = 1; uid <= 2; uid++) {
+		const struct process process = { .pid = 1, .uid = uid, .named_ns = 10 };
+
+		assert_int_equal(builder_add_process(builder, &process, true), 0);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->processes[0].uid, 2);
 }
 
 TEST(test_finish_empties)
