@@ -82,18 +82,20 @@ static __always_inline void record_settle(struct task_struct *task, struct task_
 
 /*
  * Hands a record, whose clock stands still, to user space, which ends those of tasks that it finds gone:
- * whoever takes the task out of the record does it. False: it has done so.
+ * whoever takes the task out of the record does it.
  */
-static __always_inline bool record_end(struct task_struct *task, struct task_record *record)
+static __always_inline void record_end(struct task_struct *task, struct task_record *record,
+				       bool is_unseen)
 {
 	if (__sync_val_compare_and_swap(&record->task, (u64)task, 0) != (u64)task)
-		return false;
+		return;
 	usage_copy(&record->usage, task);
+	if (is_unseen)
+		__sync_fetch_and_add(&membership.unseen, 1);
 	/* After all before it: from here on the record is user space's. */
 	store_release(&record->state, RECORD_ENDED);
 	__sync_fetch_and_add(&membership.ended, 1);
 	__sync_fetch_and_sub(&membership.live, 1);
-	return true;
 }
 
 /* Tells user space that the record of this index, 0 for none, has ended or will soon. */
@@ -139,7 +141,7 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 		record_settle(task, ref, record, index, cpu);
 		record->clock = cpu | CLOCK_STOPPED;
 		record->switch_ns = now;
-		record_end(task, record);
+		record_end(task, record, false);
 	}
 	ref_end(ref);
 	task_tell_end(task, index);
@@ -184,15 +186,12 @@ static __noinline int task_die(struct task_struct *task, struct task_ref *ref)
 {
 	struct task_record *record = ref_record(ref, task);
 
-	if (!record)
+	bool is_unseen = record && !(record->flags & RECORD_EXITING);
+
+	if (!record || (is_unseen && (!(ref->flags & TASK_COUNTED) || !ref_claim_end(ref))))
 		return 0;
-	if (!(record->flags & RECORD_EXITING)) {
-		if (!(ref->flags & TASK_COUNTED) || !ref_claim_end(ref))
-			return 0;
-		record->flags = RECORD_GONE | (record->flags & RECORD_AWAIT_EXEC);
-	}
 	store_release(&ref->record, 0);
-	record_end(task, record);
+	record_end(task, record, is_unseen);
 	ref_end(ref);
 	return 0;
 }

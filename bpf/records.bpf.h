@@ -39,7 +39,7 @@ struct {
  * live: tasks counted now. adopted: by the iterator so far. left_out: threads and processes that a
  * pass found and had no room for, since user space set it to 0. joins: processes chosen late that
  * user space has not completed yet by running the iterator. leaves: processes chosen no more.
- * ended: records handed to user space so far.
+ * ended: records handed to user space so far. unseen: of these, those of tasks that were not seen to end.
  */
 struct {
 	__u32 live;
@@ -48,6 +48,7 @@ struct {
 	__u32 joins;
 	__u32 leaves;
 	__u32 ended;
+	__u32 unseen;
 } membership __attribute__((aligned(64))) SEC(".data.membership");
 
 static __always_inline struct task_record *record_find(u32 index)

@@ -112,7 +112,7 @@ enum record_flag {
 	RECORD_NEW_CHILD = 1 << 5,  /* its first exit may be that of the fork that made it */
 	RECORD_LEFT_OUT = 1 << 6,   /* in a call that nobody asked for, which is not counted */
 	RECORD_EXITING = 1 << 7,    /* makes no more calls; enter_ns is when it began to exit */
-	RECORD_GONE = 1 << 8,       /* was not seen to exit, or not found by the last look */
+	RECORD_GONE = 1 << 8,       /* exits, and user space did not find it at its last look */
 };
 
 /*

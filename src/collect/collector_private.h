@@ -87,7 +87,6 @@ struct collector {
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
 	uint64_t last_look_ns; /* for ends that nobody saw */
 	uint32_t looked_at;    /* the last record then */
-	uint32_t unseen_ends;  /* so far */
 	uint32_t left_out;     /* the most threads that a last pass had no room for */
 	struct losses misses_at_start, misses_at_stop;
 	struct cgroup_names cgroups;

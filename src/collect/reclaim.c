@@ -192,7 +192,6 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
 	c->is_broken = false;
-	c->unseen_ends += (record->flags & (RECORD_EXITING | RECORD_GONE)) == RECORD_GONE;
 	share = record->own_share;
 	if (c->rings)
 		call_rings_note_last(c->rings, index, record);
@@ -275,10 +274,10 @@ static void record_end_unseen(struct collector *c, struct task_record *record)
 		record->clock =
 			max_u64(above(end_ns, record->clock), record->mark_cpu_ns) | CLOCK_STOPPED;
 	record->switch_ns = end_ns;
+	__atomic_add_fetch(&data->membership.unseen, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&record->state, RECORD_ENDED, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&data->membership.ended, 1, __ATOMIC_RELEASE);
 	__atomic_sub_fetch(&data->membership.live, 1, __ATOMIC_RELEASE);
-	c->unseen_ends++;
 }
 
 /*

@@ -81,6 +81,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 
 static int snapshot_read_losses(const struct collector *c, struct losses *losses)
 {
+	const uint32_t *unseen = &c->skel->data_membership->membership.unseen;
 	struct losses misses = c->misses_at_stop;
 	int err = kernel_losses_read(c, losses);
 
@@ -90,8 +91,8 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 		misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	/* The kernel mostly knows why, and has counted it already. */
-	if (misses.count[LOSS_LIFECYCLE_MISSED] < c->unseen_ends)
-		misses.count[LOSS_LIFECYCLE_MISSED] = c->unseen_ends;
+	misses.count[LOSS_LIFECYCLE_MISSED] = max_u64(misses.count[LOSS_LIFECYCLE_MISSED],
+						      __atomic_load_n(unseen, __ATOMIC_ACQUIRE));
 	losses_merge(losses, &misses);
 	return err;
 }
