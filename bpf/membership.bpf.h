@@ -185,7 +185,6 @@ static __noinline int task_exit(struct task_struct *task, struct task_ref *ref)
 static __noinline int task_die(struct task_struct *task, struct task_ref *ref)
 {
 	struct task_record *record = ref_record(ref, task);
-
 	bool is_unseen = record && !(record->flags & RECORD_EXITING);
 
 	if (!record || (is_unseen && (!(ref->flags & TASK_COUNTED) || !ref_claim_end(ref))))
