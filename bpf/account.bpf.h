@@ -215,8 +215,9 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 		/* Until here it was bpftruss. */
 		clock_start(current_task(), record, true, bpf_ktime_get_ns());
 		usage_copy(&record->usage_at_start, current_task());
-		return true;
 	}
+	/* If the end of what it was in was not seen, the time since its last event counts as outside. */
+	user_clock_go(record);
 	if (flags & RECORD_RESTARTS) {
 		/* restart_syscall is the interrupted call going on. */
 		if (*nr == special_calls(*abi)->restart && *abi == record->abi)
@@ -229,19 +230,6 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 		call_count_untimed(record, &lost, 0, false);
 	}
 	return true;
-}
-
-/* CPU time outside of calls, up to now. */
-static __always_inline void user_time_add(struct task_record *record, u64 cpu)
-{
-	u64 more = cpu - record->mark_cpu_ns;
-
-	if ((s64)more < 0) {
-		loss_add(LOSS_TIME_CLAMPED);
-		return;
-	}
-	record->user_ns += more;
-	record->mark_cpu_ns = cpu;
 }
 
 /*
@@ -267,8 +255,6 @@ static __always_inline bool call_leave_out(struct task_struct *task, struct task
 static __always_inline bool call_was_left_out(struct task_struct *task, struct task_record *record,
 					      struct pt_regs *regs, s64 result)
 {
-	u64 now;
-
 	if (!some_calls || record->flags != RECORD_LEFT_OUT)
 		return false;
 	record->flags = 0;
@@ -276,7 +262,6 @@ static __always_inline bool call_was_left_out(struct task_struct *task, struct t
 	if (result == -ERESTART_RESTARTBLOCK && regs_nr(regs) != -1) {
 		record->nr = regs_nr(regs);
 		record->abi = task_abi(task, &record->nr);
-		user_time_add(record, cpu_clock(record, &now));
 		record->flags = RECORD_RESTARTS;
 	}
 	return true;
@@ -304,7 +289,7 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	if (split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
-	user_time_add(record, cpu);
+	user_clock_stop(record, cpu);
 	/* The time that this takes is nobody's. */
 	if (splits_by_argument()) {
 		record->split = call_argument(index, regs, abi, nr, record->share);
@@ -397,10 +382,12 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		return 0;
 	/* It runs: a clock that still stands goes on. */
 	cpu = cpu_clock(record, &now);
-	/* Until now it was inside the kernel: that was no user time. */
-	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT | RECORD_NEW_CHILD))
+	/* What came since that stopped was no user time: it was in the kernel, or its stack was walked. */
+	if (record->user_clock & USER_STOPPED)
 		record->mark_cpu_ns = cpu;
+	stores_order();
 	record->flags = 0;
+	user_clock_go(record);
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
@@ -430,6 +417,7 @@ static __always_inline void call_take_stack(struct task_record *record, struct p
 		return;
 	record->stack_id = stack_of_regs(record, regs, WALK_EXIT, record->kernel_stack_id);
 	record->mark_cpu_ns = cpu_clock(record, &now);
+	stores_order();
 }
 
 /* Takes the stack at the start of a call whose end will not show it any more. */
@@ -461,6 +449,7 @@ static __always_inline void call_read_path_again(struct task_record *record, str
 	call->split =
 		argument_key(call->index, call_split_argument(call->abi, call->nr), record->share);
 	record->mark_cpu_ns = cpu_clock(record, &now);
+	stores_order();
 }
 
 /* How long a call waited for a CPU; the time off it is cut to what is possible. */
@@ -489,6 +478,7 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 		call_read_more(index, result);
 	call_show(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
+	stores_order();
 	return 0;
 }
 
@@ -505,6 +495,7 @@ static __noinline int call_tell_slowest(struct task_record *record, u32 index, s
 	}
 	call_send_slowest(record, index, result);
 	record->mark_cpu_ns = cpu_clock(record, &now);
+	stores_order();
 	return 0;
 }
 
@@ -625,6 +616,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 {
 	if (record->flags == RECORD_CALL_OPEN) {
 		call_settle(task, record, index, call_result(record->nr, regs, result), regs);
+		user_clock_go(record);
 	} else {
 		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
 			u64 now;
@@ -633,8 +625,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 
 			record->stack_id = record->kernel_stack_id = 0;
 			/* The time that it computed before is its own, and not that of the walk. */
-			if (!record->flags)
-				user_time_add(record, cpu_clock(record, &now));
+			user_clock_stop(record, cpu_clock(record, &now));
 			if (!slower_than_ns && call_is_stacked(abi, nr))
 				call_take_stack(record, regs);
 		}

@@ -32,6 +32,9 @@ struct user_regs {
 
 #if defined(__TARGET_ARCH_x86)
 
+/* A fork passes sys_exit in its child, too. */
+#define ARCH_CHILD_RETURNS true
+
 /* Stacks are unwound by tables; elsewhere as the kernel does, by frame pointers. */
 #define ARCH_HAS_TABLES true
 #define NATIVE_ABI      ABI_X86_64
@@ -192,6 +195,8 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 }
 
 #elif defined(__TARGET_ARCH_arm64)
+
+#define ARCH_CHILD_RETURNS false
 
 #define ARCH_HAS_TABLES false
 #define NATIVE_ABI      ABI_ARM64

@@ -306,6 +306,32 @@ static __always_inline void clock_start(struct task_struct *task, struct task_re
 }
 
 /*
+ * The time outside of calls goes on from mark_cpu_ns. Other CPUs have to see that first: whoever has stored it
+ * has ordered its stores.
+ */
+static __always_inline void user_clock_go(struct task_record *record)
+{
+	u64 user = record->user_clock;
+
+	if (user & USER_STOPPED)
+		record->user_clock = record->mark_cpu_ns - (user & ~USER_STOPPED);
+}
+
+/* The time outside of calls stands still as of cpu, a reading of the CPU clock. */
+static __always_inline void user_clock_stop(struct task_record *record, u64 cpu)
+{
+	u64 user = record->user_clock;
+
+	if ((s64)(cpu - record->mark_cpu_ns) < 0) {
+		loss_add(LOSS_TIME_CLAMPED);
+		cpu = record->mark_cpu_ns;
+	}
+	record->mark_cpu_ns = cpu;
+	if (!(user & USER_STOPPED))
+		record->user_clock = (cpu - user) | USER_STOPPED;
+}
+
+/*
  * Checks the clock of a task that was adopted, now that on_sched_switch() knows its record: the task
  * may have been switched in or out just before. Whether it has a CPU, its run queue knows first.
  */

@@ -73,8 +73,8 @@ static __always_inline void record_settle(struct task_struct *task, struct task_
 		record->flags |= RECORD_EXITING;
 		stores_order();
 		call_count_no_return(record, &call);
-	} else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY))) {
-		user_time_add(record, cpu);
+	} else {
+		user_clock_stop(record, cpu);
 	}
 	if (task->flags & PF_EXITING && task_is_member(task, ref))
 		record_follow(record, task);
@@ -232,11 +232,9 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 static __always_inline struct task_record *member_record(struct task_struct *task)
 {
 	struct task_ref *ref = task_ref_find(task);
-	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
+	struct task_record *record = ref_record(ref, task);
 
-	if (!record || record->task != (u64)task || !task_is_member(task, ref))
-		return NULL;
-	return record;
+	return record && task_is_member(task, ref) ? record : NULL;
 }
 
 /* Another CPU is making this task's record: it takes a microsecond, and the call must not be lost. */
@@ -436,14 +434,17 @@ static __always_inline bool task_is_outside(struct task_struct *task)
 
 /*
  * A thread that has run since before counting goes off its CPU outside of any call. Leaving one would
- * have been an event: so it was outside all the time, and all its CPU time was user time.
+ * have been an event: so it was outside all the time, and all its CPU time was user time. So was that of a
+ * new child, if its return from the fork went unseen.
  */
 static __always_inline void record_settle_outside(struct task_struct *task,
 						  struct task_record *record)
 {
-	if (record->flags == RECORD_OPEN_EARLY && record->nr < 0 &&
-	    nr_is_of_interrupt(task_regs_nr(task)))
+	if ((record->flags == RECORD_OPEN_EARLY || record->flags == RECORD_NEW_CHILD) &&
+	    record->nr < 0 && nr_is_of_interrupt(task_regs_nr(task))) {
 		record->flags = 0;
+		user_clock_go(record);
+	}
 }
 
 /*

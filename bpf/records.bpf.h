@@ -110,9 +110,7 @@ static __always_inline struct task_record *ref_record(const struct task_ref *ref
 
 static __always_inline struct task_record *task_record_find(struct task_struct *task)
 {
-	struct task_ref *ref = task_ref_find(task);
-
-	return ref && ref->record ? record_find(ref->record) : NULL;
+	return ref_record(task_ref_find(task), task);
 }
 
 static __always_inline u64 task_cgroup_id(struct task_struct *task)
@@ -213,6 +211,14 @@ LOOKED_AT_ONCE u32 record_take(u32 share)
 }
 
 /*
+ * A task that begins so is in the kernel, or may be, until its first event. On arm64 a new child returns
+ * without one.
+ */
+#define RECORD_INSIDE                                               \
+	(RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT | \
+	 (ARCH_CHILD_RETURNS ? RECORD_NEW_CHILD : 0))
+
+/*
  * Begins to count a task that may be inside a call of early_nr (-1: not known). A task that is off
  * the CPU says so, since the time until it is switched in is not CPU time; whoever adopts a running
  * task checks again after ref->record is visible.
@@ -238,7 +244,9 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	if (shows_calls)
 		calls_begin(index);
 	record->share = record->own_share = share;
-	record->user_ns = 0;
+	record->user_clock = USER_STOPPED;
+	if (!(flags & RECORD_INSIDE))
+		user_clock_go(record);
 	record->slept_ns = flags == RECORD_OPEN_EARLY && early_nr >= 0 ? task_slept_ns(task) : 0;
 	record->nr = early_nr;
 	record->abi = early_abi;

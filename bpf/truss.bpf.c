@@ -396,7 +396,7 @@ int read_usage(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || record->task != (u64)task)
+	if (!record)
 		return 0;
 	clock_check(task, record);
 	usage_copy(&record->usage, task);
@@ -464,7 +464,7 @@ int list_calls(struct bpf_iter__task *ctx)
 	if (!task || !task_may_count(task))
 		return 0;
 	record = task_record_find(task);
-	if (!record || record->task != (u64)task || record->flags & RECORD_EXITING)
+	if (!record || record->flags & RECORD_EXITING)
 		return 0;
 	listed.pid = record->pid;
 	listed.tid = record->tid;

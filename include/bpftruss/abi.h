@@ -121,6 +121,9 @@ enum record_flag {
  */
 #define CLOCK_STOPPED (1ULL << 63)
 
+/* Likewise in user_clock: the thread is in a call that counts, or not known to be outside. */
+#define USER_STOPPED (1ULL << 63)
+
 /* The state of a thread at the moment at which list_calls sees it. */
 enum listed_state {
 	LISTED_IN_CALL = 0, /* asleep in a call, or in one that began while it was counted */
@@ -184,8 +187,8 @@ struct task_record {
 	__u64 clock;       /* its CPU clock, which began at start_ns: see CLOCK_STOPPED */
 	__u64 switch_ns;   /* CLOCK_MONOTONIC of its last context switch; 0: not known */
 	__u64 enter_delay_ns; /* sched_info.run_delay at enter */
-	__u64 user_ns;        /* CPU time outside system calls */
-	__s32 nr;             /* the open call */
+	__u64 user_clock; /* CPU time outside system calls, with USER_STOPPED, or its CPU clock minus that */
+	__s32 nr; /* the open call */
 	__u16 abi;
 	__u16 flags; /* enum record_flag */
 	__u64 task; /* address of its task_struct, until its last switch; who sets it to 0 ends it */

@@ -285,13 +285,12 @@ static bool record_is_unknown(const struct task_record *record)
 	       !RECORD_IN_EARLY_CALL(record);
 }
 
-/* User time up to now of a task that is outside the kernel; what has ended was settled there. */
+/* CPU time outside system calls, up to now where it still grows. */
 static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns)
 {
-	if (record->state != RECORD_LIVE || record->flags & (RECORD_AWAIT_EXEC | RECORD_EXITING) ||
-	    record_in_call(record) || record_is_unknown(record))
-		return record->user_ns;
-	return record->user_ns + above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
+	if (record->user_clock & USER_STOPPED)
+		return record->user_clock & ~USER_STOPPED;
+	return above(record_cpu_clock(record, now_ns), record->user_clock);
 }
 
 /* Returns what the thread did with its time since counting began. */
@@ -324,6 +323,7 @@ static void record_copy(const struct task_record *record, struct task_record *co
 		/* Its task has begun and ended no call, and was not switched, meanwhile. */
 		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
 		    __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
+		    __atomic_load_n(&record->user_clock, __ATOMIC_RELAXED) == copy->user_clock &&
 		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
 		    __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock)
 			return;

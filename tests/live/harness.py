@@ -30,6 +30,7 @@ BPFTRUSS = os.path.join(BUILD, "bpftruss")
 
 NATIVE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
 IS_X86 = NATIVE == "x86_64"
+x86_only = pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
 NUMBERS = {
     "x86_64": {"read": 0, "nanosleep": 35, "restart_syscall": 219, "getppid": 110, "write": 1,
                "fork": 57, "prctl": 157},

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from call_lines import STRACE, show, show_command
-from harness import IS_X86, program
+from harness import program, x86_only
 
 OF_A_BUSY_HOST = {"calls"}
 
@@ -188,7 +188,7 @@ def test_children_are_shown_with_f(live, options):
     assert len(pids) == (4 if options else 1)
 
 
-@pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
+@x86_only
 def test_calls_of_the_32_bit_abi_have_its_names_and_arguments(live):
     calls = [call for call in arguments(live, "i386") if call.name != "mmap"]
     assert [(call.name, call.arguments) for call in calls] == [

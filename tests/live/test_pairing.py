@@ -6,10 +6,8 @@ import time
 
 import pytest
 
-from harness import IS_X86, NUMBERS, interval_reports, must_equal, must_include, until
+from harness import NUMBERS, interval_reports, must_equal, must_include, until, x86_only
 from reports import count_text
-
-x86_only = pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
 
 
 def test_a_report_holds_exactly_the_calls_that_the_program_made(live):

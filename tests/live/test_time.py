@@ -15,12 +15,24 @@ import re
 import signal
 import socket
 import statistics
+import subprocess
 import sys
 import time
 
 import pytest
 
-from harness import TICK_NS, Process, meanwhile, must_equal, slurp, stolen_ns, until
+from harness import (
+    TICK_NS,
+    Process,
+    interval_reports,
+    meanwhile,
+    must_equal,
+    program,
+    slurp,
+    stolen_ns,
+    until,
+    x86_only,
+)
 from test_cost import Steer
 
 MS = 1_000_000
@@ -170,6 +182,35 @@ def test_the_rest_of_a_call_that_began_before_counting_is_no_user_time(live):
     must_equal(report, target.table())
     assert report.only("readv")["untimed"] == 1
     assert report.data["user_cpu_ns"] < 100 * MS
+
+
+@x86_only
+@pytest.mark.parametrize("options", [[], ["--stacks"]], ids=["", "stacks"])
+def test_a_child_that_has_not_returned_from_its_fork_takes_no_user_time(live, options):
+    """It takes CPU time there, and sleeps: it is to write to memory that is not filled."""
+    target = live.add(Process, [program("stuck"), "child"], stdin=subprocess.PIPE)
+    target.wait_asleep_in("read")
+    bpftruss = live.attach(target.pid, "-f", "-i", 0.1, *options)
+    target.tell(b"go\n")
+    until(lambda: target.stdout() == b"stuck\n", "its child is stuck")
+    (child,) = target.children()
+
+    def times(text):
+        """User and CPU time of the child in each report."""
+        every = [report.data["processes"] for report in interval_reports(text)]
+        return [(each["user_cpu_ns"], each["cpu_ns"]) for each in sum(every, []) if each["pid"] == child]
+
+    def stuck():
+        whole, _, _ = bpftruss.text().rpartition(b"\n")
+        found = times(whole)
+        return found if len(found) > 2 else None
+
+    found = until(stuck, "reports have it")
+    assert {user_ns for user_ns, _ in found} == {0} and sum(cpu_ns for _, cpu_ns in found) > 0
+    target.tell(b"go\n")
+    assert target.wait() == 0
+    found = times(bpftruss.end_text().encode())
+    assert 0 < sum(user_ns for user_ns, _ in found) < sum(cpu_ns for _, cpu_ns in found)
 
 
 def test_a_program_that_is_stopped_takes_no_user_time(live):

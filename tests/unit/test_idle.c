@@ -14,6 +14,7 @@
 
 struct counted_thread {
 	struct task_record record;
+	uint64_t user_ns;
 	struct row rows[NR_CALLS]; /* of calls that ended */
 };
 
@@ -69,13 +70,13 @@ static void thread_run(struct world *world, struct counted_thread *thread)
 		if (!random_below(seed, 3))
 			row_add_errors(row, 1 + (int)random_below(seed, 40), 1);
 	}
-	record->user_ns += random_below(seed, 1000);
+	thread->user_ns += random_below(seed, 1000);
 	if (!random_below(seed, 20)) {
 		record->changes[CHANGED_CGROUP]++;
 		record->uid++;
 	}
 	record->switch_ns = world->now_ns - random_below(seed, 100);
-	record->clock = record->user_ns | (random_below(seed, 8) ? CLOCK_STOPPED : 0);
+	record->clock = thread->user_ns | (random_below(seed, 8) ? CLOCK_STOPPED : 0);
 	record->enter_ns = record->switch_ns - random_below(seed, 50);
 	record->nr = (int)random_below(seed, NR_CALLS);
 	record->flags = random_below(seed, 3) ? RECORD_CALL_OPEN : 0;
@@ -90,7 +91,7 @@ static struct process thread_process(const struct world *world, const struct cou
 				   .cgroup_id = record->uid / 2,
 				   .named_by = record->tid == record->pid ? 0 : record->tid,
 				   .named_ns = record->start_ns,
-				   .user_ns = record->user_ns,
+				   .user_ns = thread->user_ns,
 				   .threads = record->state == RECORD_LIVE,
 				   .ended_ns = record->state == RECORD_LIVE ? 0 : world->now_ns };
 

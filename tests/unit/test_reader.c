@@ -137,6 +137,26 @@ TEST(test_never_in_flight_and_ended)
 	assert_true(flying > READINGS / 10);
 }
 
+/* Outside of calls, CPU time is user time up to now: while a task has a CPU, and as long as it is there. */
+TEST(test_user_time_goes_on_outside_of_calls)
+{
+	const struct task_record records[] = {
+		{ .user_clock = 100, .clock = 1000, .mark_cpu_ns = 150 },
+		{ .user_clock = 100,
+		  .clock = 1000,
+		  .mark_cpu_ns = 5000 }, /* the event is younger */
+		{ .user_clock = 100, .clock = 700 | CLOCK_STOPPED, .mark_cpu_ns = 150 },
+		{ .user_clock = 70 | USER_STOPPED, .clock = 1000, .mark_cpu_ns = 150 },
+		{ .user_clock = 70 | USER_STOPPED,
+		  .clock = 700 | CLOCK_STOPPED,
+		  .mark_cpu_ns = 150 },
+	};
+	const uint64_t user_ns[] = { 3900, 4900, 600, 70, 70 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+		assert_int_equal(record_user_ns(&records[i], 5000), user_ns[i]);
+}
+
 /* The CPU of a task may be taken away in the middle of its stores: its row must not vanish meanwhile. */
 TEST(test_a_row_whose_task_stands_still)
 {
