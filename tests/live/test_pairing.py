@@ -149,6 +149,20 @@ def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
     assert not report.select("restart_syscall")
 
 
+@pytest.mark.parametrize("options", [[], ["-t", "nanosleep"]])
+def test_a_sleep_that_is_stopped_after_attach_goes_on_as_itself(live, options):
+    target = live.workload("signals", "stop", 1, 8)
+    target.go()
+    target.wait_asleep_in("nanosleep")
+    bpftruss = live.attach(target.pid, *options)
+    target.pause()
+    target.signal(signal.SIGCONT)
+    report = bpftruss.report()
+    row = report.only("nanosleep")
+    assert (row["calls"], row["interrupted"], row["untimed"]) == (2, 1, 1)
+    assert not report.select("restart_syscall")
+
+
 def test_a_stopped_process_is_in_no_call(live):
     assert not live.attach(stopped_sleeper(live).pid, "-d", "0.1").report().rows
 

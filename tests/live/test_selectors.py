@@ -94,6 +94,22 @@ def test_a_leader_that_sleeps_through_its_renaming_keeps_the_name_it_was_chosen_
     assert bpftruss.interrupt().all("comm") == {name}
 
 
+def test_a_thread_that_is_made_while_its_process_is_renamed_is_not_counted(live, tmp_path):
+    name = "early%d" % os.getpid()
+    target = live.spawn(shutil.copy(program("stuck"), tmp_path / name), "thread", stdin=subprocess.PIPE)
+    target.wait_asleep_in("read", fd=0)
+    bpftruss = live.choose("-n", name)
+    target.tell(b"\n")
+    until(lambda: target.stdout() or target.popen.poll() is not None, "its clone is stuck, or refused")
+    if target.popen.poll() == 77:
+        pytest.skip("threads have no pidfd here: what delays this clone")
+    target.tell(b"\n")
+    assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert report.total("clone", "in_flight") + report.total("clone") >= 1
+    assert not report.select("getppid")
+
+
 LEADERLESS = NAMED + """
 def run():
     sys.stdin.readline()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * signals HOW NUMBER: what the test's SIGUSR1 interrupts, NUMBER times.
+ * signals HOW NUMBER [SECONDS]: what the test's SIGUSR1 interrupts, NUMBER times.
  *   restart  a read that the kernel starts again      eintr  a read that gives up with EINTR
  *   spin     user code with a negative value in its result register
- *   stop     a nanosleep of two seconds that the test stops and continues
+ *   stop     a nanosleep, of two seconds if not said otherwise, that the test stops and continues
  */
 #include "table.h"
 
@@ -44,11 +44,11 @@ static void spin_until_done(void)
 #endif
 }
 
-static void sleep_through_stops(int number)
+static void sleep_through_stops(int number, int seconds)
 {
 	for (int i = 0; i < number; i++)
 		table_add(SYS_nanosleep, 0, END_INTERRUPTED);
-	table_add(SYS_nanosleep, raw_sleep_ns(2000000000), END_OK);
+	table_add(SYS_nanosleep, raw_sleep_ns((uint64_t)seconds * 1000000000), END_OK);
 }
 
 int main(int argc, char **argv)
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_signal };
 	bool wait = table_init(&argc, &argv);
 
-	if (!wait || argc != 3)
+	if (!wait || argc < 3)
 		return 1;
 	left = atoi(argv[2]);
 	restarts = !strcmp(argv[1], "restart");
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "spin"))
 		spin_until_done();
 	else if (!strcmp(argv[1], "stop"))
-		sleep_through_stops(left);
+		sleep_through_stops(left, arg_number(argc, argv, 3, 2));
 	else
 		read_until_done();
 	table_finish(0);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * stuck [child]: a thread sleeps in the kernel, on its way to memory that nobody fills (userfaultfd). Says
+ * stuck [child|thread]: a thread sleeps in the kernel, on its way to memory that nobody fills (userfaultfd). Says
  * "stuck" when it does.
  *
  *           it was in rt_sigsuspend, a signal has interrupted it, and the frame of the handler goes there
  *   child   a new process, which the kernel is to write the id of there: a line has it made, another one ends it
+ *   thread  a thread in a clone, before there is another one. A line has the process take the name "left", and
+ *           the new thread then calls getppid 1009 times. Exits with 77 where threads have no pidfd (before 6.9)
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +81,50 @@ static int child_make(void)
 	return clone(child_run, stack + sizeof(stack), flags, NULL, NULL, NULL, memory) < 0;
 }
 
+static volatile bool is_done;
+
+static int thread_run(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1009; i++)
+		syscall(SYS_getppid);
+	is_done = true;
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void *clone_thread(void *arg)
+{
+	static char stack[STACK_BYTES] __attribute__((aligned(16)));
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM | CLONE_PIDFD;
+
+	(void)arg;
+	if (clone(thread_run, stack + sizeof(stack), flags, NULL, memory, NULL, NULL) < 0)
+		_exit(77);
+	return NULL;
+}
+
+static int thread_make(void)
+{
+	pthread_t thread;
+
+	line_await();
+	return pthread_create(&thread, NULL, clone_thread, NULL);
+}
+
+static int thread_finish(void)
+{
+	while (!is_done)
+		;
+	return 0;
+}
+
+static int child_finish(void)
+{
+	return wait(NULL) < 0;
+}
+
 static int memory_make(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -100,18 +147,21 @@ static int memory_fill(void)
 
 int main(int argc, char **argv)
 {
-	bool is_child = argc > 1 && !strcmp(argv[1], "child");
+	const char *how = argc > 1 ? argv[1] : "";
+	bool is_child = !strcmp(how, "child"), is_thread = !strcmp(how, "thread");
 	struct uffd_msg message;
+	int (*make)(void) = is_child ? child_make : is_thread ? thread_make : interrupt_thread;
 
-	if (memory_make() || (is_child ? child_make() : interrupt_thread()) ||
-	    read(faults, &message, sizeof(message)) != sizeof(message))
+	if (memory_make() || make() || read(faults, &message, sizeof(message)) != sizeof(message))
 		return 1;
 	puts("stuck");
 	fflush(stdout);
-	if (!is_child) {
+	if (make == interrupt_thread) {
 		pause();
 		return 0;
 	}
 	line_await();
-	return memory_fill() || wait(NULL) < 0;
+	if (is_thread && prctl(PR_SET_NAME, "left"))
+		return 1;
+	return memory_fill() || (is_child ? child_finish() : thread_finish());
 }
