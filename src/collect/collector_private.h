@@ -103,6 +103,7 @@ struct reading {
 	uint64_t now_ns;         /* CLOCK_MONOTONIC to which running tasks are read */
 	uint64_t torn_rows;
 	uint32_t waits; /* for rows that were being written */
+	size_t stacks;  /* of the record that were read again */
 	uint64_t threads_unknown;
 	struct snapshot
 		*threads; /* where threads that are told apart go; borrowed; NULL: nowhere */
@@ -156,8 +157,8 @@ bool ended_pauses(const struct collector *collector);
 /* Whether a record that has ended can be taken in. */
 bool ended_takes(const struct collector *collector, const struct task_record *record);
 
-/* The path of a cgroup, "" when nobody knows it any more; NULL: no memory. */
-const char *collector_cgroup(struct collector *collector, uint64_t id);
+/* The path of a cgroup that a process was in last, "" when nobody knows it any more; NULL: no memory. */
+const char *collector_cgroup(struct collector *collector, uint64_t id, uint32_t pid);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);

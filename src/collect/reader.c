@@ -23,6 +23,9 @@
 /* How often a call may end while its row is read. */
 #define OPEN_TRIES 4
 
+/* Of a thread with many stacks, nothing is read again beyond this many: a hundred take a microsecond or more. */
+#define STACKS_AGAIN 20000
+
 /*
  * Copies a slot while its task may write: calls is written first and settled last, so a copy
  * between equal values of both is whole. False: it is not, since the task stands still in between.
@@ -44,10 +47,15 @@ static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 static int row_read_stacks(const struct collector *c, uint32_t index, struct row *row)
 {
 	uint32_t limit = c->skel->data_pools->pools[POOL_STACKS].limit;
+	struct stack_count *stacks __cleanup(freep) = NULL;
+	size_t count = 0;
 
-	for (uint32_t i = 0; index && index < limit && i < limit; i++) {
+	for (; index && index < limit && count < limit; count++) {
 		const struct stack_entry *entry = &c->tables.stacks[index];
-		struct stack_count count = {
+
+		if (!array_grow(&stacks, count, sizeof(*stacks)))
+			return -ENOMEM;
+		stacks[count] = (struct stack_count){
 			.id = entry->id,
 			.calls = entry->calls,
 			.errors = entry->errors,
@@ -56,12 +64,9 @@ static int row_read_stacks(const struct collector *c, uint32_t index, struct row
 			.runq_ns = entry->runq_ns,
 			.max_ns = entry->max_ns,
 		};
-
-		if (row_add_stack(row, &count))
-			return -ENOMEM;
 		index = entry->next;
 	}
-	return 0;
+	return row_add_stacks(row, stacks, count);
 }
 
 static int row_read_tally(const struct collector *c, const struct tally *tally, struct row *row)
@@ -213,6 +218,8 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	int err = -EAGAIN;
 
 	for (int i = 0; i < SLOT_TRIES && err == -EAGAIN; i++) {
+		if (i && reading->stacks > STACKS_AGAIN)
+			break;
 		if (i)
 			row_done(row);
 		if (i >= TRIES_WITHOUT_WAIT && reading->waits < WAITS_MAX) {
@@ -220,6 +227,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 			reading->waits++;
 		}
 		err = slot_read_once(c, record, index, reading, &copy, row);
+		reading->stacks += i ? row->nr_stacks : 0;
 	}
 	if (err && err != -EAGAIN)
 		return err;
@@ -439,7 +447,8 @@ static int record_read_open(const struct collector *c, uint32_t index, struct ta
 	bool flies = false;
 	int err = record ? 0 : -ENOMEM;
 
-	for (int i = 0; i < OPEN_TRIES && !flies && !err; i++) {
+	reading->stacks = 0;
+	for (int i = 0; i < OPEN_TRIES && !flies && !err && reading->stacks <= STACKS_AGAIN; i++) {
 		open_rows_empty(&rows);
 		record_copy(record, copy);
 		if (copy->state != RECORD_LIVE || !record_in_call(copy))

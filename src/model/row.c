@@ -166,6 +166,53 @@ int row_add_stack(struct row *row, const struct stack_count *stack)
 	return 0;
 }
 
+static int compare_stacks(const void *a, const void *b)
+{
+	return compare_u64(((const struct stack_count *)a)->id,
+			   ((const struct stack_count *)b)->id);
+}
+
+/* Few of them are added to many one by one: those that the row has cost little. */
+#define FEW_STACKS(count, nr) ((count) < (nr) / 16)
+
+/* Adds stacks that are in order. */
+static int row_merge_stacks(struct row *row, const struct stack_count *stacks, size_t count)
+{
+	struct stack_count *merged;
+	size_t i = 0, j = 0, nr = 0;
+
+	for (; j < count && FEW_STACKS(count, row->nr_stacks); j++) {
+		if (row_add_stack(row, &stacks[j]))
+			return -ENOMEM;
+	}
+	if (j == count)
+		return 0;
+	merged = reallocarray(NULL, row->nr_stacks + count, sizeof(*merged));
+	if (!merged)
+		return -ENOMEM;
+	while (i < row->nr_stacks || j < count) {
+		bool is_own =
+			j == count || (i < row->nr_stacks && row->stacks[i].id <= stacks[j].id);
+		const struct stack_count *next = is_own ? &row->stacks[i++] : &stacks[j++];
+
+		if (nr && merged[nr - 1].id == next->id)
+			stack_count_add(&merged[nr - 1], next);
+		else
+			merged[nr++] = *next;
+	}
+	free(row->stacks);
+	row->stacks = reallocarray(merged, nr, sizeof(*merged)) ?: merged;
+	row->nr_stacks = nr;
+	return 0;
+}
+
+int row_add_stacks(struct row *row, struct stack_count *stacks, size_t count)
+{
+	if (count)
+		qsort(stacks, count, sizeof(*stacks), compare_stacks);
+	return row_merge_stacks(row, stacks, count);
+}
+
 static void row_set_slowest(struct row *row, uint64_t start_ns, uint32_t tid)
 {
 	row->max_start_ns = start_ns;
@@ -188,11 +235,7 @@ int row_merge(struct row *into, const struct row *from)
 		if (row_add_errno(into, from->errnos[i].err, from->errnos[i].count))
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < from->nr_stacks; i++) {
-		if (row_add_stack(into, &from->stacks[i]))
-			return -ENOMEM;
-	}
-	return 0;
+	return row_merge_stacks(into, from->stacks, from->nr_stacks);
 }
 
 /* The earlier row may have far fewer of them. */

@@ -86,7 +86,7 @@ struct row {
 	/*
 	 * The time that calls in flight but not early have taken so far: with wall_ns and off_ns it
 	 * makes the time spent in calls up to now. In a difference their growth, below 0 once they
-	 * end.
+	 * end. In a merged snapshot early ones, too, since counting began.
 	 */
 	int64_t open_wall_ns;
 	int64_t open_off_ns;
@@ -195,6 +195,9 @@ void stack_count_add(struct stack_count *into, const struct stack_count *from);
 
 /* Adds to the counts of a stack. Returns 0 or -ENOMEM. */
 int row_add_stack(struct row *row, const struct stack_count *stack);
+
+/* Does so with several, in any order, which it sorts: takes far less time than one by one. */
+int row_add_stacks(struct row *row, struct stack_count *stacks, size_t count);
 
 /*
  * Whether no counter is smaller than in another reading of the same row: without that, the other is

@@ -322,3 +322,28 @@ TEST(test_subtract_refuses)
 	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.calls, 0);
 }
+
+/* Stacks in any order, some of them twice, to a row that has some of them: as if each was added by itself. */
+TEST(test_many_stacks_are_added_as_one_by_one)
+{
+	enum { MANY = 500 };
+	__cleanup(row_done) struct row one, all;
+	struct stack_count stacks[MANY];
+	uint64_t seed = 5;
+
+	row_init(&one);
+	row_init(&all);
+	for (size_t size = 0; size <= MANY; size += 100) {
+		for (size_t i = 0; i < size; i++) {
+			stacks[i] = (struct stack_count){ .id = random_below(&seed, 300),
+							  .calls = i,
+							  .max_ns = random_below(&seed, 99) };
+			assert_int_equal(row_add_stack(&one, &stacks[i]), 0);
+		}
+		assert_int_equal(row_add_stacks(&all, stacks, size), 0);
+		assert_int_equal(all.nr_stacks, one.nr_stacks);
+		if (size)
+			assert_memory_equal(all.stacks, one.stacks,
+					    one.nr_stacks * sizeof(*one.stacks));
+	}
+}
