@@ -13,8 +13,15 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "model/container.h"
+
+/* The tree is looked at for a tenth of the time at most: a tenant may have a hundred thousand cgroups. */
+#define REST_FACTOR 9
+
+/* The kernel's FILEID_KERNFS: a handle of the cgroup file system is an id. */
+#define KERNFS_HANDLE 0xfe
 
 /* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
 static int cgroup_mount(char *buf, size_t size)
@@ -59,10 +66,10 @@ int cgroup_find_path(const char *path, uint64_t *ret)
 	return 0;
 }
 
-/* The path of our own cgroup from the root of the tree, "" if there is none. */
-static void own_cgroup(char *buf, size_t size)
+/* The path of a process's cgroup from the root of the tree, by its file in /proc; "" if there is none. */
+static void cgroup_of(const char *name, char *buf, size_t size)
 {
-	FILE *file __cleanup(fclosep) = fopen("/proc/self/cgroup", "re");
+	FILE *file __cleanup(fclosep) = fopen(name, "re");
 	char line[PATH_MAX + 8];
 
 	*buf = 0;
@@ -78,7 +85,7 @@ uint64_t cgroup_memory_limit(void)
 	char mount[PATH_MAX], path[PATH_MAX], name[2 * PATH_MAX + 16], *end;
 	uint64_t limit, least = UINT64_MAX;
 
-	own_cgroup(path, sizeof(path));
+	cgroup_of("/proc/self/cgroup", path, sizeof(path));
 	if (cgroup_mount(mount, sizeof(mount)) || !*mount)
 		return least;
 	/* The root of a namespace may have a limit, too. */
@@ -286,13 +293,80 @@ static int known_add(void *closure, uint64_t id, const char *path)
 	return 0;
 }
 
+/* What a walk has found that was not known. A tree may be large, so it is sorted once. */
+struct found {
+	const struct cgroup_names *names;
+	struct id_name *items; /* owned, with their names */
+	size_t count;
+};
+
+static void found_done(struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		free(found->items[i].name);
+	free(found->items);
+}
+
+static int found_add(void *closure, uint64_t id, const char *path)
+{
+	struct found *found = closure;
+	const struct id_name *known = known_find(found->names, id);
+	char *name;
+
+	if (known && *known->name)
+		return 0;
+	name = array_grow(&found->items, found->count, sizeof(*found->items)) ? strdup(path) : NULL;
+	if (!name)
+		return -ENOMEM;
+	found->items[found->count++] = (struct id_name){ id, name };
+	return 0;
+}
+
+/* Takes over what was found. */
+static int known_merge(struct cgroup_names *names, struct found *found)
+{
+	struct id_name *all = calloc(names->nr_known + found->count + 1, sizeof(*all));
+	size_t i = 0, j = 0, count = 0;
+
+	if (!all)
+		return -ENOMEM;
+	if (found->count)
+		qsort(found->items, found->count, sizeof(*found->items), compare_first_u64);
+	while (i < names->nr_known || j < found->count) {
+		bool is_known = j == found->count ||
+				(i < names->nr_known && names->known[i].id < found->items[j].id);
+		struct id_name *next = is_known ? &names->known[i++] : &found->items[j++];
+
+		/* It was known by no name. */
+		if (!is_known && i < names->nr_known && names->known[i].id == next->id) {
+			names->known_bytes -= strlen(names->known[i].name) + 1;
+			free(names->known[i++].name);
+		}
+		if (count && all[count - 1].id == next->id)
+			continue;
+		names->known_bytes += is_known ? 0 : strlen(next->name) + 1;
+		all[count++] = (struct id_name){ next->id, steal_ptr(&next->name) };
+	}
+	free(names->known);
+	names->known = all;
+	names->nr_known = count;
+	return 0;
+}
+
 int cgroup_names_learn(struct cgroup_names *names)
 {
-	int err = cgroup_walk(known_add, names);
+	struct found found __cleanup(found_done) = { .names = names };
+	uint64_t begin_ns = clock_mono_ns(), end_ns;
+	int err = cgroup_walk(found_add, &found);
 
 	names->learned = true;
 	names->incomplete = err == -EMFILE || err == -ENFILE;
-	return names->incomplete ? 0 : err;
+	err = names->incomplete ? 0 : err;
+	err = err ?: known_merge(names, &found);
+	end_ns = clock_mono_ns();
+	if (!names->incomplete)
+		names->rest_until_ns = end_ns + REST_FACTOR * (end_ns - begin_ns);
+	return err;
 }
 
 /* Takes a name out of a slot of the ring. */
@@ -329,10 +403,61 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 	recent_add(names, id, strdup(path));
 }
 
-const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
+/* Copies the path of a cgroup if it is still that of this id; else -ESTALE. */
+static int path_take(const char *path, uint64_t id, char **ret)
+{
+	uint64_t found;
+
+	if (cgroup_find_path(path, &found) || found != id)
+		return -ESTALE;
+	*ret = strdup(path);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Finds the path of a cgroup that a process is in. -ESTALE: it is in another one, or has ended. */
+static int path_of_process(uint64_t id, uint32_t pid, char **ret)
+{
+	char name[32], path[PATH_MAX];
+
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	cgroup_of(name, path, sizeof(path));
+	return *path ? path_take(path, id, ret) : -ESTALE;
+}
+
+/* Finds the path of a cgroup by its handle: takes CAP_DAC_READ_SEARCH. -ESTALE: it is gone. */
+static int path_of_handle(uint64_t id, char **ret)
+{
+	struct {
+		struct file_handle head;
+		uint64_t id;
+	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE },
+		     .id = id };
+	int mount_fd __cleanup(closep) = -1, fd __cleanup(closep) = -1;
+	char mount[PATH_MAX], link[32], path[PATH_MAX];
+	struct statfs fs;
+	size_t above;
+	ssize_t length;
+
+	cgroup_mount(mount, sizeof(mount));
+	mount_fd = *mount ? open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (mount_fd < 0 || fstatfs(mount_fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -ENOTSUP;
+	fd = open_by_handle_at(mount_fd, &handle.head, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	above = strlen(mount);
+	if (length < (ssize_t)above || strncmp(path, mount, above) != 0)
+		return -ENOTSUP;
+	path[length] = 0;
+	return path_take(path[above] ? &path[above] : "/", id, ret);
+}
+
+const char *cgroup_names_find(struct cgroup_names *names, uint64_t id, uint32_t pid)
 {
 	char *path __cleanup(freep) = NULL;
-	int err = 0;
+	int err = 0, missing = 0;
 
 	if (known_find(names, id))
 		return known_find(names, id)->name;
@@ -340,8 +465,14 @@ const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 		if (names->recent[i].id == id)
 			path = recent_steal(names, &names->recent[i]);
 	}
+	if (!path && path_of_process(id, pid, &path))
+		missing = path_of_handle(id, &path);
 	if (path)
 		err = known_add(names, id, path);
+	else if (missing == -ESTALE)
+		err = 0;
+	else if (!names->learned && clock_mono_ns() < names->rest_until_ns)
+		return "";
 	else if (!names->learned)
 		err = cgroup_names_learn(names);
 	if (err)

@@ -41,10 +41,11 @@ struct cgroup_names {
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
 	size_t nr_forgotten;
 	size_t recent_bytes;
-	bool learned;          /* the tree was looked at in this round: false begins a new one */
-	bool incomplete;       /* not all of the tree could be looked at */
-	size_t prune_at;       /* so many known ones are too many */
-	size_t prune_bytes_at; /* so are so many bytes of their paths */
+	bool learned;           /* the tree was looked at in this round: false begins a new one */
+	bool incomplete;        /* not all of the tree could be looked at */
+	uint64_t rest_until_ns; /* CLOCK_MONOTONIC before which the tree is not looked at again */
+	size_t prune_at;        /* so many known ones are too many */
+	size_t prune_bytes_at;  /* so are so many bytes of their paths */
 };
 
 /* Learns all that exist now, as far as there are descriptors for it. 0 or -ENOMEM. */
@@ -57,10 +58,11 @@ bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
 
 /*
  * The path from the root of the hierarchy, "" when it cannot be known any more, or not in this
- * round; NULL: no memory.
- * Looks at the tree at most once a round.
+ * round; NULL: no memory. The process pid was in it last.
+ * Looks at the tree at most once a round, and, as that takes long where there are many, not again before ten
+ * times as long has passed.
  */
-const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
+const char *cgroup_names_find(struct cgroup_names *names, uint64_t id, uint32_t pid);
 
 /* Whether so many are known that it is time to forget some. */
 bool cgroup_names_are_many(const struct cgroup_names *names);

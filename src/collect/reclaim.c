@@ -168,12 +168,12 @@ static int forget_cgroups(struct collector *c)
 	return 0;
 }
 
-const char *collector_cgroup(struct collector *c, uint64_t id)
+const char *collector_cgroup(struct collector *c, uint64_t id, uint32_t pid)
 {
 	/* It was made before its first process was: what tells of it is in the ring by now. */
 	if (!cgroup_names_know(&c->cgroups, id))
 		ring_buffer__consume(c->events);
-	return cgroup_names_find(&c->cgroups, id);
+	return cgroup_names_find(&c->cgroups, id, pid);
 }
 
 /* Gives a record back if its task has ended. */
@@ -189,7 +189,7 @@ static int record_reclaim(struct collector *c, uint32_t index)
 		return 0;
 	/* Nobody can take out again what is added in part. */
 	c->is_broken = true;
-	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
+	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id, record->pid))
 		return -ENOMEM;
 	c->is_broken = false;
 	share = record->own_share;
@@ -217,7 +217,7 @@ static int reclaim_told(struct collector *c)
 			c->ended_records[kept++] = c->ended_records[i];
 			c->exit_ns = max_u64(c->exit_ns, record->enter_ns);
 			/* Its cgroup may be gone when it has ended. */
-			err = collector_cgroup(c, record->cgroup_id) ? 0 : -ENOMEM;
+			err = collector_cgroup(c, record->cgroup_id, record->pid) ? 0 : -ENOMEM;
 		} else if (record) {
 			err = record_reclaim(c, c->ended_records[i]);
 		}

@@ -146,7 +146,7 @@ static int snapshot_name_ids(struct collector *c, struct snapshot *s)
 			return -ENOMEM;
 		if (id_names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;
-		path = collector_cgroup(c, process->cgroup_id);
+		path = collector_cgroup(c, process->cgroup_id, process->pid);
 		/* A cgroup that nobody knows any more has no name. */
 		if (path && !*path)
 			continue;

@@ -24,7 +24,7 @@ static void make(struct cgroup_names *names, uint64_t number)
 
 static const char *find(struct cgroup_names *names, uint64_t number)
 {
-	return cgroup_names_find(names, NO_SUCH_ID + number);
+	return cgroup_names_find(names, NO_SUCH_ID + number, 0);
 }
 
 TEST(test_made)
@@ -57,11 +57,54 @@ TEST(test_tree_cannot_be_opened)
 	none = limit;
 	none.rlim_cur = 3;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_string_equal(cgroup_names_find(&names, root), "");
+	assert_string_equal(cgroup_names_find(&names, root, 0), "");
 	assert_false(cgroup_names_know(&names, root));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	names.learned = false;
-	assert_string_equal(cgroup_names_find(&names, root), "/");
+	assert_string_equal(cgroup_names_find(&names, root, 0), "/");
+}
+
+/* A walk finds all at once; again, it changes nothing but what had no name. */
+TEST(test_a_walk)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+	uint64_t root;
+	size_t count, bytes;
+
+	if (cgroup_find_path("/", &root))
+		skip(); /* no version 2 tree */
+	assert_string_equal(find(&names, 1), "");
+	assert_int_equal(cgroup_names_learn(&names), 0);
+	assert_true(cgroup_names_know(&names, root));
+	count = names.nr_known;
+	bytes = names.known_bytes;
+	free(names.known[0].name);
+	names.known[0].name = strdup("");
+	names.known_bytes -= 1;
+	assert_int_equal(cgroup_names_learn(&names), 0);
+	assert_all(names.nr_known == count, names.known_bytes == bytes);
+	for (size_t i = 1; i < count; i++)
+		assert_true(names.known[i - 1].id < names.known[i].id);
+	assert_string_equal(cgroup_names_find(&names, root, 0), "/");
+}
+
+/* Where nobody may look at the tree for now, the process that is in it tells. */
+TEST(test_the_cgroup_of_a_process)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { .rest_until_ns = UINT64_MAX };
+	FILE *file __cleanup(fclosep) = fopen("/proc/self/cgroup", "re");
+	char line[4096], *path = NULL;
+	uint64_t id = 0;
+
+	while (file && !path && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		path = strncmp(line, "0::", 3) ? NULL : line + 3;
+	}
+	if (!path || cgroup_find_path(path, &id))
+		skip(); /* no version 2 tree, or not ours */
+	assert_string_equal(cgroup_names_find(&names, id, (uint32_t)getpid()), path);
+	/* It is in no other one. */
+	assert_string_equal(cgroup_names_find(&names, NO_SUCH_ID, (uint32_t)getpid()), "");
 }
 
 TEST(test_ring_is_bounded)
