@@ -112,12 +112,16 @@ static int64_t take_kind(struct adding *adding, const struct process *process)
 {
 	int64_t *known = known_kind(adding, process);
 	struct kind kind;
+	bool is_named;
 	int err;
 
 	if (*known)
 		return *known;
 	kind = kind_of(adding->snapshot, process);
+	is_named = kind.id != KIND_OTHERS;
 	err = kind_take(adding->db, &kind, &adding->room);
+	if (is_named && kind.id == KIND_OTHERS)
+		adding->sum->losses.count[LOSS_KIND_FOLDED] += max_u64(process->nr_folded, 1);
 	return err ?: (*known = kind.id);
 }
 

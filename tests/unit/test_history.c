@@ -99,6 +99,9 @@ HISTORY_TEST(test_too_many_kinds, 18)
 	assert_int_equal(timeline_calls(timeline), EACH * INTERVALS);
 	assert_int_equal(timeline->steps[0].sum->nr_processes, KINDS_MAX + 1);
 	assert_true(process_same_kind(&timeline->steps[0].sum->processes[0], &others));
+	/* Nobody may take the others for all that there was of their names. */
+	assert_has(timeline->steps[0].sum, losses.count[LOSS_KIND_FOLDED],
+		   EACH * INTERVALS - KINDS_MAX);
 }
 
 #define ONCE "SELECT count(*) FROM kind WHERE comm = 'once'"
