@@ -382,9 +382,13 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 
 static int start_counting(struct daemon *daemon, struct diag *d)
 {
+	struct metrics_options metrics = daemon->config->metrics;
 	int err;
 
-	if (metrics_new(&daemon->config->metrics, &daemon->counts.metrics))
+	/* What is pushed has the last calls of those that are gone, too. */
+	if (daemon->config->otlp.post.endpoint)
+		metrics.keep_gone_ns = 2 * daemon->config->otlp.interval_ns;
+	if (metrics_new(&metrics, &daemon->counts.metrics))
 		return diag_oom(d);
 	err = counts_open(&daemon->counts, daemon->config, d);
 	if (err)

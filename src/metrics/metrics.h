@@ -52,7 +52,7 @@ enum metrics_group {
 /* A limit below this is raised to it: room for what has no room of its own. */
 #define METRICS_MIN_SERIES 64
 
-/* How long the series of an owner outlive it. */
+/* How long the series of an owner outlive it at least. */
 #define METRICS_KEEP_GONE_NS (300 * 1000000000ULL)
 
 /* All zero: the defaults. */
@@ -61,6 +61,7 @@ struct metrics_options {
 	unsigned int top;        /* owners with series of their own; 0: the default */
 	unsigned int max_series; /* of all that is not about the daemon itself; 0: the default */
 	struct syscall_set *histograms; /* calls with latencies; borrowed; NULL: the default */
+	uint64_t keep_gone_ns;          /* how long they outlive their owner, if longer than that */
 };
 
 struct metrics;

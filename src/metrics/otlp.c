@@ -116,7 +116,9 @@ static bool values_settle(struct request *to, const struct label *labels, uint64
 	}
 	before = tfind(&told, &to->otlp->kept, told_compare);
 	for (size_t i = 0; i < count; i++) {
-		values[i] -= before ? (*before)->values[i] : 0;
+		/* What has begun anew since then, as with larger tables, is less. */
+		if (before && (*before)->values[i] <= values[i])
+			values[i] -= (*before)->values[i];
 		any |= values[i] > 0;
 	}
 	return any;

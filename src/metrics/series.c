@@ -172,10 +172,9 @@ static void tell_losses(const struct series *s)
 		enum model_loss loss;
 		const char *program;
 	} programs[] = {
-		{ LOSS_ENTER_MISSED, "sys_enter" },
-		{ LOSS_LEAVE_MISSED, "sys_exit" },
-		{ LOSS_SWITCH_MISSED, "sched_switch" },
-		{ LOSS_LIFECYCLE_MISSED, "lifecycle" },
+		{ LOSS_ENTER_MISSED, "sys_enter" },     { LOSS_LEAVE_MISSED, "sys_exit" },
+		{ LOSS_SWITCH_MISSED, "sched_switch" }, { LOSS_LIFECYCLE_MISSED, "lifecycle" },
+		{ LOSS_CHANGE_MISSED, "change" },
 	};
 	const uint64_t *counts = s->metrics->losses.count;
 

@@ -7,7 +7,7 @@
  *
  * Every row is added to exactly one call of one owner, which cannot fail: what finds no memory is
  * counted where that goes which finds no room. An owner keeps its place until it has been gone for
- * METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval. The
+ * keep_gone_ns; places that are free go to those with the most calls in the interval. The
  * calls that an owner made before it had a place stay in `other`, which therefore never shrinks.
  */
 #include "metrics/state.h"
@@ -346,6 +346,7 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 		return -ENOMEM;
 	metrics->options = *options;
 	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
+	metrics->options.keep_gone_ns = max_u64(options->keep_gone_ns, METRICS_KEEP_GONE_NS);
 	metrics->options.max_series = (unsigned int)max_u64(
 		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
 	if (syscall_set_parse(DEFAULT_METRICS_HISTOGRAMS, &metrics->latencies, NULL) ||
@@ -465,7 +466,7 @@ static void plan_retire(struct plan *plan)
 		struct metrics_owner *owner = metrics->owners.all[i];
 
 		if (owner != metrics->other && owner != metrics->unattributed &&
-		    above(now_ns, owner->seen_ns) > METRICS_KEEP_GONE_NS)
+		    above(now_ns, owner->seen_ns) > metrics->options.keep_gone_ns)
 			owner_retire(metrics, owner);
 	}
 }

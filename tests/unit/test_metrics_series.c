@@ -188,6 +188,32 @@ static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, boo
 	builder_take_row(builder, &row);
 }
 
+/* A target that is gone stays until it was pushed. */
+TEST(test_gone_targets_stay_for_as_long_as_is_asked)
+{
+	static const struct {
+		uint64_t keep_s, retired[2]; /* at 350 s, and 650 s */
+	} cases[] = { { 0, { 100, 100 } }, { 600, { 0, 100 } } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct metrics_options options = { .group = METRICS_BY_PID,
+							 .keep_gone_ns = cases[i].keep_s * SEC };
+		__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+		struct builder *builder = builder_make();
+
+		pid_add(builder, 1, 100, true);
+		metrics_take(metrics, interval_at(builder, 10));
+		for (uint64_t j = 0; j < 2; j++) {
+			__cleanup(freep) char *text = NULL;
+
+			metrics_take(metrics, interval_at(builder_make(), 350 + 300 * j));
+			text = metrics_render(metrics, METRICS_OPENMETRICS);
+			assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"),
+					 cases[i].retired[j]);
+		}
+	}
+}
+
 #define INFO(comm) "bpftruss_target_info{pid=\"9\",comm=\"" comm "\",unit=\"-\"}"
 
 TEST(test_pids)

@@ -223,6 +223,32 @@ TEST(test_delta)
 	}
 }
 
+/* What the daemon says of itself may begin anew: a history is opened again, tables grow. */
+TEST(test_delta_of_what_begins_anew)
+{
+	const struct metrics_options options = { 0 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(otlp_freep) struct otlp *otlp =
+		otlp_make((struct otlp_options){ .temporality = OTLP_DELTA });
+	static const uint64_t appended[] = { 10, 14, 3, 3 }, told[] = { 10, 4, 3, 0 };
+
+	metrics_take(metrics, interval_of(1, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(appended); i++) {
+		struct daemon_status self = self_of_tests;
+		char *text __cleanup(freep) = NULL;
+		json_t *whole;
+
+		self.history_appended = appended[i];
+		text = render(otlp_write_metrics, otlp, metrics, &self, NOW_NS);
+		whole = json_parse(text);
+		assert_int_equal(
+			value_of(whole, "bpftruss", "bpftruss.store_intervals", NULL, NULL),
+			told[i]);
+		otlp_keep(otlp);
+		json_decref(whole);
+	}
+}
+
 /* Counters begin when their owner did. */
 TEST(test_starts)
 {
