@@ -364,6 +364,20 @@ static int add_names(struct merge *m, const struct input *input, const struct pr
 	return cgroup ? id_names_add(&out->cgroups, &out->nr_cgroups, added->cgroup_id, cgroup) : 0;
 }
 
+/* What a process is grouped by may have changed since an earlier part, and not within this one. */
+static void note_changes(struct process *process, const struct process *before)
+{
+	const bool differs[NR_PROCESS_CHANGE] = {
+		[CHANGED_USER] = process->uid != before->uid,
+		[CHANGED_CGROUP] = process->cgroup_id && before->cgroup_id &&
+				   process->cgroup_id != before->cgroup_id,
+		[CHANGED_COMM] = memcmp(process->comm, before->comm, sizeof(before->comm)) != 0,
+	};
+
+	for (int i = 0; i < NR_PROCESS_CHANGE && process->pid; i++)
+		process->changes[i] += differs[i] && !process->changes[i];
+}
+
 static int add_processes(struct merge *m, const struct input *input)
 {
 	const struct snapshot *from = input->given.snapshot;
@@ -371,9 +385,13 @@ static int add_processes(struct merge *m, const struct input *input)
 	for (size_t i = 0; i < from->nr_processes; i++) {
 		struct process added = process_move(m, input, &from->processes[i]);
 		const bool is_now = is_latest(input, from->processes[i].host);
+		const struct process *before;
 
 		if (!is_now)
 			added.threads = 0;
+		before = builder_find_process(m->builder, &added);
+		if (before)
+			note_changes(&added, before);
 		if (builder_add_process(m->builder, &added, true) ||
 		    add_names(m, input, &from->processes[i], &added))
 			return -ENOMEM;
@@ -403,20 +421,17 @@ static int add_threads(struct merge *m, const struct input *input)
 /* Gives a row's stacks the ids of the merged table; what the row borrows becomes its own. */
 static int map_stacks(const struct merge *m, size_t input, struct row *row)
 {
-	struct row mapped;
-	int err = 0;
+	const size_t count = row->nr_stacks;
+	struct stack_count *mapped __cleanup(freep) = calloc(count + 1, sizeof(*mapped));
 
-	row_init(&mapped);
-	for (size_t i = 0; i < row->nr_stacks && !err; i++) {
-		struct stack_count count = row->stacks[i];
-
-		count.id = count.id == STACK_OTHERS ? STACK_OTHERS
-						    : merged_stacks_id(m->stacks, input, count.id);
-		err = row_add_stack(&mapped, &count);
+	for (size_t i = 0; i < count && mapped; i++) {
+		mapped[i] = row->stacks[i];
+		if (mapped[i].id != STACK_OTHERS)
+			mapped[i].id = merged_stacks_id(m->stacks, input, mapped[i].id);
 	}
-	row->stacks = mapped.stacks;
-	row->nr_stacks = mapped.nr_stacks;
-	return err;
+	row->stacks = NULL;
+	row->nr_stacks = 0;
+	return mapped ? row_add_stacks(row, mapped, count) : -ENOMEM;
 }
 
 /* Moves the times of a row to the merged clock; unless it is of now, nothing is in flight any more. */
@@ -439,11 +454,15 @@ static int add_row(struct merge *m, size_t at, const struct row *from)
 	struct row row = *from; /* borrows what the row owns, but for its stacks */
 	const struct process *process = snapshot_process_of(input->given.snapshot, from);
 	const char *argument;
+	uint64_t early_ns;
 	int err;
 
 	row.host = host_of(input, from->host);
 	if (process && is_group(process))
 		row.boot_ns = process_move(m, input, process).boot_ns;
+	early_ns = snapshot_early_ns(input->given.snapshot, from);
+	row.open_wall_ns = (int64_t)((uint64_t)row.open_wall_ns + early_ns);
+	row.open_off_ns = (int64_t)((uint64_t)row.open_off_ns + early_ns);
 	row_move(&row, input, is_latest(input, from->host));
 	if (!row.calls && !row.in_flight && !row.open_wall_ns && !row.open_off_ns)
 		return 0;

@@ -107,8 +107,7 @@ void row_microstates(const struct snapshot *snapshot, const struct row *row,
 	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
 	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
 	/* Early calls were asleep when counting began, and none of them has returned since. */
-	uint64_t early_ns = min_u64(snapshot->elapsed_ns, snapshot_oldest_ns(snapshot, row));
-	uint64_t sleep_ns = off_ns - runq_ns + row->in_flight_early * early_ns;
+	uint64_t sleep_ns = off_ns - runq_ns + snapshot_early_ns(snapshot, row);
 
 	*ret = (struct microstates){ .system_ns = wall_ns - off_ns, .runq_ns = runq_ns };
 	*(name && !strncmp(name, "futex", 5) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;

@@ -395,6 +395,14 @@ uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *r
 	return snapshot->end_mono_ns - row->oldest_start_ns;
 }
 
+uint64_t snapshot_early_ns(const struct snapshot *snapshot, const struct row *row)
+{
+	if (snapshot->origins)
+		return 0;
+	return row->in_flight_early *
+	       min_u64(snapshot->elapsed_ns, snapshot_oldest_ns(snapshot, row));
+}
+
 const char *const gap_reason_names[NR_GAP_REASON] = {
 	[GAP_NOT_RUNNING] = "not_running",
 	[GAP_NOT_WRITTEN] = "not_written",
@@ -471,8 +479,7 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 				 "a process may stand under an earlier name or unit" },
 	[LOSS_NUMBER_FOLDED] = { "numbers_folded", "call{|s} counted without {its|their} number",
 				 "more unknown numbers, or rows of ended processes, than fit" },
-	[LOSS_KIND_FOLDED] = { "kinds_folded",
-			       "ended process{|es} counted without name, user and unit",
+	[LOSS_KIND_FOLDED] = { "kinds_folded", "process{|es} counted without name, user and unit",
 			       "the memory for more names, users and units was spent" },
 	[LOSS_TORN_READ] = { "torn_reads", "row{|s} read while {it|they} changed",
 			     "the next reading heals this" },
@@ -510,7 +517,7 @@ void losses_brief(const struct losses *losses, char *buf, size_t size)
 		[LOSS_LEAVE_MISSED] = "calls may lack their time",
 		[LOSS_LIFECYCLE_MISSED] = "forks, execs or exits not seen",
 		[LOSS_CHANGE_MISSED] = "renames or moves not seen",
-		[LOSS_KIND_FOLDED] = "ended processes lost their name",
+		[LOSS_KIND_FOLDED] = "processes lost their name",
 	};
 	size_t kinds = 0, most = 0;
 	char what[128];

@@ -70,6 +70,60 @@ TEST(test_a_cgroup_is_known_by_its_path)
 	assert_has(&units.groups[1].sum, calls, 1);
 }
 
+/* Two parts of one counting of a host: between them the process became another. */
+TEST(test_a_process_that_changed_between_two_parts_says_so)
+{
+	static const struct span later = { "web-1", "b1", 10, 20, 510 };
+	static const uint64_t within[] = { 0, 2 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(within); i++) {
+		struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:2x1m");
+		struct snapshot *b __cleanup(snapshot_freep) = host_make(&later, "read:1x1m");
+		struct merged merged __cleanup(merged_done) = { NULL, NULL };
+
+		strcpy(b->processes[0].comm, "other");
+		b->processes[0].uid = 5;
+		a->processes[0].cgroup_id = b->processes[0].cgroup_id = 40;
+		names_add(&a->cgroups, &a->nr_cgroups, 40, "/a");
+		names_add(&b->cgroups, &b->nr_cgroups, 40, "/b");
+		for (int j = 0; j < NR_PROCESS_CHANGE; j++)
+			b->processes[0].changes[j] = within[i];
+		merged = MERGE(a, b);
+		for (int j = 0; j < NR_PROCESS_CHANGE; j++)
+			assert_int_equal(merged.snapshot->processes[0].changes[j], within[i] ?: 1);
+	}
+}
+
+/* Calls that began before counting were slept in for as long as each host was counted. */
+TEST(test_time_in_early_calls_is_that_of_each_host)
+{
+	static const struct span longer = { "web-2", "b2", 0, 1000, 90000 };
+	struct snapshot *a __cleanup(snapshot_freep) = NULL;
+	struct snapshot *b __cleanup(snapshot_freep) = host_make(&longer, "read:1x1m");
+	struct merged merged __cleanup(merged_done) = { NULL, NULL };
+	struct merged again __cleanup(merged_done) = { NULL, NULL };
+	struct microstates states;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	builder_take_process(builder, 7, "worker", 6, 0);
+	row_init_calls(&row, 7, ABI_OF_TESTS, "futex", 0, 0, 0, 0);
+	row.in_flight = row.in_flight_early = 2;
+	row.oldest_start_ns = 100 * SEC;
+	builder_take_row(builder, &row);
+	a = snapshot_take(builder);
+	snapshot_set_span(a, &web_1);
+	a->processes[0].usage.threads_ns = 100 * SEC;
+	assert_true(snapshot_microstates(a, &states));
+	assert_has(&states, lock_ns, 20 * SEC, sleep_ns, 80 * SEC);
+	merged = MERGE(a, b);
+	assert_true(snapshot_microstates(merged.snapshot, &states));
+	assert_has(&states, lock_ns, 20 * SEC, sleep_ns, 80 * SEC);
+	again = MERGE(merged.snapshot);
+	assert_true(snapshot_microstates(again.snapshot, &states));
+	assert_has(&states, lock_ns, 20 * SEC, sleep_ns, 80 * SEC);
+}
+
 TEST(test_a_sum_has_each_kind_of_process_once)
 {
 	struct snapshot *a __cleanup(snapshot_freep) = host_make(&web_1, "read:1x1m write:5x1m");
