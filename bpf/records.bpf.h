@@ -228,7 +228,6 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	u32 share = task_share(task), index = record_take(share);
-	u32 leaves = membership.leaves;
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
 
@@ -260,7 +259,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->kernel_pid = task->pid;
 	record->boot_ns = BPF_CORE_READ(leader, start_boottime);
 	/* If its process may have left since somebody asked, its first call asks again. */
-	record->leaves_seen = leaves ? leaves - 1 : 0;
+	record->leaves_seen = membership.leaves ? membership.leaves - 1 : 0;
 	comm_copy((struct comm_text *)record->comm, task);
 	record->uid = task_uid(task);
 	record->cgroup_id = task_cgroup_id(task);
