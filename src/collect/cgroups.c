@@ -406,7 +406,7 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 /* Copies the path of a cgroup if it is still that of this id; else -ESTALE. */
 static int path_take(const char *path, uint64_t id, char **ret)
 {
-	uint64_t found;
+	uint64_t found = 0;
 
 	if (cgroup_find_path(path, &found) || found != id)
 		return -ESTALE;
