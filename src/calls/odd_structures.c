@@ -208,7 +208,7 @@ void control_put(const struct call *call, const struct argument *argument,
 	enum fd_role role = argument->is_written ? FD_MADE : FD_USED;
 	size_t word = layout_pointer(call->layout), head = word + 8, at = 0;
 	struct value_writer *to = call->to;
-	uint64_t size, level, type;
+	uint64_t size, level, type, padding;
 
 	to->ops->group(to, GROUP_LIST);
 	while (at < length && member_read(memory, at, word, false, &size) && size >= head &&
@@ -224,7 +224,9 @@ void control_put(const struct call *call, const struct argument *argument,
 		to->ops->natural(to, size);
 		put_control(call, level, type, &data, role);
 		to->ops->group_end(to);
-		at += (size + word - 1) / word * word;
+		/* Sizes are what the caller says: their sums may wrap. */
+		padding = -size & (word - 1);
+		at = length - at - size < padding ? length : at + size + padding;
 	}
 	if (at < length)
 		to->ops->more(to);

@@ -256,6 +256,30 @@ static void control_check(const void *bytes, size_t size, uint64_t length, const
 		NULL });
 }
 
+/* A length that fills all that there can be: what comes behind it is nowhere. */
+static void control_check_endless(void)
+{
+	enum { DATA = 128 - 16 };
+	uint64_t bytes[16];
+	const uint64_t message[7] = { 0, 0, 0, 0, 0x60, UINT64_MAX, 0 };
+	char data[4 * DATA + 1], line[1024];
+
+	memset(bytes, 0xff, sizeof(bytes));
+	for (size_t i = 0; i < DATA; i++)
+		strcpy(&data[4 * i], "\\377");
+	snprintf(line, sizeof(line),
+		 CONTROL_HEAD "{cmsg_len=%" PRIu64 ", cmsg_level=0xffffffff, "
+			      "cmsg_type=0xffffffffffffffff, cmsg_data=\"%s\"...}], "
+			      "msg_controllen=%" PRIu64 ", msg_flags=0}, 0) = 0",
+		 UINT64_MAX, data, UINT64_MAX);
+	CHECK({ "sendmsg",
+		{ 5, 0x10, 0 },
+		0,
+		{ THING_AT(1, message), { 1, PART_CONTROL, 0, bytes, sizeof(bytes) } },
+		line,
+		NULL });
+}
+
 /* As struct cmsghdr, which has no fixed size. */
 struct control_head {
 	uint64_t length;
@@ -285,6 +309,7 @@ TEST(test_control)
 	snprintf(all, sizeof(all),
 		 "%s, {cmsg_len=18, cmsg_level=SOL_IP, cmsg_type=2, cmsg_data=\"a\\n\"}", most);
 	control_check(&sent, sizeof(sent), sizeof(sent), all);
+	control_check_endless();
 	/* What is not there, or is no message, is left out. */
 	snprintf(cut, sizeof(cut), "%s, ...", most);
 	control_check(&sent, offsetof(__typeof__(sent), other) + 4, sizeof(sent), cut);
