@@ -5,6 +5,9 @@
  */
 #include "calls/rests.h"
 
+/* What each piece of memory takes besides. */
+#define MALLOC_BYTES 32
+
 struct rest {
 	uint64_t number, offset, read_ns;
 	uint8_t argument, part;
@@ -29,11 +32,17 @@ int rests_new(struct rests **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* The memory that a rest takes, at most: arrays double as they grow. */
+static size_t rest_cost(const struct rest *rest)
+{
+	return rest->size + 2 * sizeof(*rest) + MALLOC_BYTES;
+}
+
 static void thread_forget(struct rests *rests, struct thread_rests *thread, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		rests->bytes -= thread->items[i].size;
-		thread->bytes -= thread->items[i].size;
+		rests->bytes -= rest_cost(&thread->items[i]);
+		thread->bytes -= rest_cost(&thread->items[i]);
 		free(thread->items[i].bytes);
 	}
 	thread->count -= count;
@@ -91,7 +100,7 @@ void rests_add(struct rests *rests, const struct call_record *record)
 
 	if (!thread || rest.size > REST_BYTES)
 		return;
-	if (rests->bytes + rest.size > RESTS_BYTES)
+	if (rests->bytes + rest_cost(&rest) > RESTS_BYTES)
 		rests_make_room(rests);
 	if (!array_grow(&thread->items, thread->count, sizeof(*thread->items)))
 		return;
@@ -103,8 +112,8 @@ void rests_add(struct rests *rests, const struct call_record *record)
 		thread->items[at] = thread->items[at - 1];
 	thread->items[at] = rest;
 	thread->count++;
-	thread->bytes += rest.size;
-	rests->bytes += rest.size;
+	thread->bytes += rest_cost(&rest);
+	rests->bytes += rest_cost(&rest);
 }
 
 bool rests_find(const struct rests *rests, const struct call_record *call, unsigned int argument,

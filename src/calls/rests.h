@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the bytes of buffers that had no room in the records of their calls, until these are shown. They
- * come before the record of their call, but not always in order. Invariant: no more than RESTS_BYTES are kept.
+ * come before the record of their call, but not always in order. Invariant: they take no more memory than RESTS_BYTES.
  */
 #pragma once
 

@@ -44,6 +44,8 @@ static bool sleeper_copy(const struct collector *c, uint32_t index, uint64_t sta
 		return false;
 	used = open->used < sizeof(ret->bytes) ? open->used : sizeof(ret->bytes);
 	ret->call = open->call;
+	/* Still that of the call before. */
+	ret->call.result = 0;
 	memcpy(ret->bytes, open->bytes, used);
 	ret->call.size = (uint32_t)sizeof(ret->call) + used;
 	ret->call.flags = 0;
