@@ -365,20 +365,21 @@ static void keep_processes(struct snapshot *difference)
 	difference->nr_processes = kept;
 }
 
+/* Without memory to find out which are used, all are kept. */
 static size_t keep_names(const struct snapshot *snapshot, struct id_name *names, size_t count,
 			 bool of_cgroups)
 {
-	size_t kept = 0;
+	size_t kept = 0, nr_used = snapshot->nr_processes;
+	uint64_t *used __cleanup(freep) = calloc(nr_used + 1, sizeof(*used));
 
+	if (!used)
+		return count;
+	for (size_t i = 0; i < nr_used; i++)
+		used[i] =
+			of_cgroups ? snapshot->processes[i].cgroup_id : snapshot->processes[i].uid;
+	qsort(used, nr_used, sizeof(*used), compare_first_u64);
 	for (size_t i = 0; i < count; i++) {
-		bool used = false;
-
-		for (size_t j = 0; j < snapshot->nr_processes && !used; j++) {
-			const struct process *process = &snapshot->processes[j];
-
-			used = names[i].id == (of_cgroups ? process->cgroup_id : process->uid);
-		}
-		if (used)
+		if (bsearch(&names[i].id, used, nr_used, sizeof(*used), compare_first_u64))
 			names[kept++] = names[i];
 		else
 			free(names[i].name);

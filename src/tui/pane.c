@@ -236,6 +236,7 @@ int pane_write(const struct top *top, size_t most, struct pane_text *ret)
 	const struct rate *line = top_subject(top);
 	const struct rate_rows rows = { top->rates, line };
 	const struct row_test test = rate_rows_test(&rows);
+	const enum top_pane shown = top_pane_shown(top);
 	int err = 0;
 
 	ret->count = 0;
@@ -246,13 +247,13 @@ int pane_write(const struct top *top, size_t most, struct pane_text *ret)
 		pane_add(ret, "only its last calls are known (Tab)");
 		return 0;
 	}
-	if (top_pane_shown(top) == PANE_ARGUMENTS)
+	if (shown == PANE_ARGUMENTS)
 		return write_arguments(top, &test, most, ret);
-	if (top->pane == PANE_STACKS)
+	if (shown == PANE_STACKS)
 		return write_stacks(top, &test, most, ret);
 	if (snapshot_group(top->rates->diff, GROUP_SYSCALL, &test, &calls))
 		return -ENOMEM;
-	if (top->pane == PANE_ERRORS)
+	if (shown == PANE_ERRORS)
 		err = write_errors(top, &calls, most, ret);
 	else
 		write_durations(&calls, most, ret);
