@@ -374,6 +374,8 @@ static __always_inline u64 fetch_size(const struct open_call *open, const struct
 	u64 length = open_argument(open, fetch->length);
 	u32 pointed = 0;
 
+	if (fetch->length_is_32)
+		length = (u32)length;
 	switch (fetch->kind) {
 	case FETCH_COUNTED:
 		return fetch->unit * (length < MOST_ELEMENTS ? length : MOST_ELEMENTS);

@@ -39,7 +39,8 @@ struct call_fetch {
 	__u32 base;
 	__u8 which;
 	__u8 part; /* enum piece_part, of FETCH_BYTES to FETCH_POINTED: PART_SELF or PART_AFTER */
-	__u8 pad[2];
+	__u8 length_is_32; /* the kernel looks at no more bits of the length */
+	__u8 pad;
 };
 
 #define CALL_FETCHES 8

@@ -69,6 +69,13 @@ void call_put_data(const struct call *call, const struct call_memory *memory, si
 	call->to->ops->string(call->to, memory->bytes, shown, is_cut || shown < valid);
 }
 
+static uint64_t given_length(const struct call *call, const struct argument *argument)
+{
+	uint64_t length = call_argument(call, argument->length);
+
+	return argument_length_is_32(call->shape->arguments, argument) ? (uint32_t)length : length;
+}
+
 size_t call_length(const struct call *call, const struct argument *argument)
 {
 	uint64_t length = SIZE_MAX;
@@ -76,11 +83,11 @@ size_t call_length(const struct call *call, const struct argument *argument)
 
 	switch (argument->length_kind) {
 	case LENGTH_ARGUMENT:
-		length = call_argument(call, argument->length);
+		length = given_length(call, argument);
 		break;
 	case LENGTH_RESULT:
 		length = call->record->result > 0 ? (uint64_t)call->record->result : 0;
-		length = min_u64(length, call_argument(call, argument->length));
+		length = min_u64(length, given_length(call, argument));
 		break;
 	case LENGTH_FIXED:
 		length = argument->length;
@@ -89,6 +96,10 @@ size_t call_length(const struct call *call, const struct argument *argument)
 		if (call_find_memory(call, argument->length, PART_SELF, &memory) &&
 		    memory.size >= 4)
 			length = memory_word(memory.bytes, 4, false);
+		/* How much there was, of which the kernel has written as much as there was room for. */
+		if (call_find_memory(call, argument->length, PART_AFTER, &memory) &&
+		    memory.size >= 4)
+			length = min_u64(length, memory_word(memory.bytes, 4, false));
 		break;
 	default:
 		break;

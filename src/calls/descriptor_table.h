@@ -56,7 +56,7 @@ struct fd_process {
 	uint64_t seen_ns; /* when its last call ended */
 	uint64_t number;  /* of the last call of its first thread */
 	enum pids pids;
-	bool shares; /* its descriptors are also another process's */
+	bool shares; /* its descriptors are also another process's, or not those of all its threads */
 };
 
 struct fd_table {

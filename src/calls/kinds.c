@@ -152,6 +152,31 @@ static void put_after(const struct call *call, const struct argument *argument, 
 	structure_put(call, argument, i, &memory);
 }
 
+/* How much room there was and how much there was for it; strace says the latter only if it is another number. */
+static bool put_lengths(const struct call *call, const struct argument *argument, size_t i,
+			const struct call_memory *room)
+{
+	const struct value_writer_ops *ops = call->to->ops;
+	struct call_memory length;
+	uint64_t before, after;
+
+	if (strcmp(argument->type, "socklen") || !call_find_after(call, i, &length) ||
+	    room->size < 4 || length.size < 4)
+		return false;
+	before = memory_word(room->bytes, 4, false);
+	after = memory_word(length.bytes, 4, false);
+	if (before == after)
+		return structure_put(call, argument, i, room);
+	if (call->to->style == STYLE_JSON)
+		return false;
+	ops->group(call->to, GROUP_LIST);
+	ops->natural(call->to, before);
+	ops->after(call->to);
+	ops->natural(call->to, after);
+	ops->group_end(call->to);
+	return true;
+}
+
 static void put_struct(const struct call *call, const struct argument *argument, size_t i)
 {
 	struct call_memory memory;
@@ -170,6 +195,8 @@ static void put_struct(const struct call *call, const struct argument *argument,
 		return;
 	}
 	if (!call_take_memory(call, argument, i, PART_SELF, address, &memory))
+		return;
+	if (put_lengths(call, argument, i, &memory))
 		return;
 	if (!structure_put(call, argument, i, &memory))
 		call_put_address(call, address, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/address.h"
 #include "calls/lessons.h"
+#include "syscalls/arguments.h"
 
 static void stage_socket(const struct lesson *lesson, int fd, const char *text, size_t length,
 			 uint32_t flags)
@@ -124,13 +125,35 @@ static void stage_socket_text(const struct lesson *lesson, int fd, const struct 
 	stage_socket(lesson, fd, text, (size_t)length, flags);
 }
 
-/* The address that a call was given or has written; empty: none. False: it was not read. */
+/*
+ * Whether there was room for all of the address that the kernel has written: its length, which is the next argument,
+ * says before the call how much room there is, and after it how long the address was.
+ */
+static bool address_is_whole(const struct call_record *record, unsigned int argument)
+{
+	struct memory room, length;
+	uint32_t before, after;
+
+	if (!memory_find(record, argument + 1, &room) || room.size < sizeof(before) ||
+	    !memory_find_part(record, argument + 1, PART_AFTER, &length) ||
+	    length.size < sizeof(after))
+		return false;
+	memcpy(&before, room.bytes, sizeof(before));
+	memcpy(&after, length.bytes, sizeof(after));
+	return !(room.flags & PIECE_AT_EXIT) && after <= before;
+}
+
+/* The address that a call was given or has written; empty: none. False: it was not read, or not all of it. */
 static bool address_find(const struct lesson *lesson, unsigned int argument, char buf[ADDRESS_MAX])
 {
+	const struct call_record *record = lesson->record;
+	const struct call_arguments *call =
+		call_arguments((enum syscall_abi)record->abi, record->nr);
 	struct memory memory;
 
 	*buf = 0;
-	if (!memory_find(lesson->record, argument, &memory))
+	if (!memory_find(record, argument, &memory) ||
+	    (call->arguments[argument].is_written && !address_is_whole(record, argument)))
 		return false;
 	address_format(memory.bytes, memory.size, buf);
 	return true;

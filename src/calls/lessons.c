@@ -12,8 +12,13 @@
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-/* Finds the bytes that an argument points at; false: all of them were not read. */
 bool memory_find(const struct call_record *record, unsigned int argument, struct memory *ret)
+{
+	return memory_find_part(record, argument, PART_SELF, ret);
+}
+
+bool memory_find_part(const struct call_record *record, unsigned int argument, unsigned int part,
+		      struct memory *ret)
 {
 	size_t left = record->size - sizeof(*record), size;
 	const char *at = (const char *)(record + 1);
@@ -24,7 +29,7 @@ bool memory_find(const struct call_record *record, unsigned int argument, struct
 		memcpy(&piece, at, sizeof(piece));
 		if (left - sizeof(piece) < piece.size)
 			break;
-		if (piece.argument == argument && piece.part == PART_SELF) {
+		if (piece.argument == argument && piece.part == part) {
 			*ret = (struct memory){ at + sizeof(piece), piece.size, piece.flags };
 			found = !(piece.flags & (PIECE_UNREADABLE | PIECE_CUT));
 		}
@@ -249,6 +254,7 @@ static void learn_close_range(const struct lesson *lesson)
 {
 	const struct call_record *record = lesson->record;
 
+	lesson->process->shares |= !!(record->arguments[2] & CLOSE_RANGE_UNSHARE);
 	stage_range(lesson, !(record->arguments[2] & CLOSE_RANGE_CLOEXEC),
 		    (uint32_t)record->arguments[0], (uint32_t)record->arguments[1]);
 }
@@ -320,8 +326,17 @@ static void learn_fork(const struct lesson *lesson)
 		return;
 	staged->child = (uint32_t)record->result;
 	staged->child_ns = above(record->end_ns, record->wall_ns);
-	staged->child_shares = flags & CLONE_FILES;
+	staged->child_shares = flags & (CLONE_FILES | CLONE_FS);
 	lesson->process->shares |= staged->child_shares;
+}
+
+/* Its threads may have descriptors and folders of their own from now on. */
+static void learn_unshare(const struct lesson *lesson)
+{
+	/* The last two do so with folders, too. */
+	const uint64_t flags = CLONE_FILES | CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER;
+
+	lesson->process->shares |= !!(lesson->record->arguments[0] & flags);
 }
 
 static void learn_exec(const struct lesson *lesson)
@@ -402,6 +417,7 @@ static const struct taught calls[] = {
 	CHANGES("pipe2", learn_pipe, 1, ON_EXEC),
 	CHANGES("socketcall", learn_socketcall, -1, 0),
 	CHANGES("socketpair", learn_socketpair, 1, ON_EXEC),
+	CHANGES("unshare", learn_unshare, -1, 0),
 	CHANGES("vfork", learn_fork, -1, 0),
 	{ "chdir", learn_chdir, TEACHES_CHANGE, -1, 0, -1, 0, NULL },
 	ALWAYS("close", learn_close),

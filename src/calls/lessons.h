@@ -67,6 +67,10 @@ struct memory {
 /* Finds the bytes that an argument points at; false: all of them were not read. */
 bool memory_find(const struct call_record *record, unsigned int argument, struct memory *ret);
 
+/* Finds a part (enum piece_part) of them; memory_find() is for PART_SELF. */
+bool memory_find_part(const struct call_record *record, unsigned int argument, unsigned int part,
+		      struct memory *ret);
+
 /* The two descriptors that pipe() and socketpair() write. */
 bool pair_find(const struct lesson *lesson, unsigned int argument, int fds[2]);
 

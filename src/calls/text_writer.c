@@ -133,7 +133,11 @@ static void put_address(struct value_writer *to, uint64_t address, enum address_
 
 static void put_after(struct value_writer *to)
 {
-	line_put(writer_of(to)->out, " => ", 4);
+	struct text_writer *writer = writer_of(to);
+
+	line_put(writer->out, " => ", 4);
+	if (writer->depth && writer->depth <= TEXT_DEPTH)
+		writer->levels[writer->depth - 1].has_before = false;
 }
 
 /* --- groups ------------------------------------------------------------------------------------- */

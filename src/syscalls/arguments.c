@@ -27,6 +27,15 @@ static int name_compare(const void *name, const void *row)
 	return strcmp(name, ((const struct row_name *)row)->name);
 }
 
+bool argument_length_is_32(const struct call_arguments *call, const struct argument *argument)
+{
+	const bool is_given =
+		argument->length_kind == LENGTH_ARGUMENT || argument->length_kind == LENGTH_RESULT;
+	const enum argument_kind kind = is_given ? call->arguments[argument->length].kind : ARG_HEX;
+
+	return kind == ARG_INT || kind == ARG_UINT;
+}
+
 const struct call_arguments *call_arguments(enum syscall_abi abi, int nr)
 {
 	const char *name = syscall_find_name(abi, nr);

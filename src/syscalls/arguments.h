@@ -92,6 +92,9 @@ struct call_arguments {
 /* Never NULL: a call that is not in the table has six of ARG_HEX. */
 const struct call_arguments *call_arguments(enum syscall_abi abi, int nr);
 
+/* Whether the kernel looks at 32 bits only of the argument that says how long this one is. */
+bool argument_length_is_32(const struct call_arguments *call, const struct argument *argument);
+
 /* The set of a name; NULL if there is none. */
 const struct flag_set *flag_set_find(const char *name);
 

@@ -318,6 +318,7 @@ void call_plan_fill(enum syscall_abi abi, int nr, const struct plan_options *opt
 			*fetch = (struct call_fetch){ .argument = (uint8_t)i,
 						      .at_exit = wish.argument->is_written };
 			fetchers[wish.argument->kind](&wish, fetch);
+			fetch->length_is_32 = argument_length_is_32(call, wish.argument);
 			ret->nr_fetches += fetch->kind != FETCH_NONE;
 		}
 	}

@@ -97,15 +97,23 @@ static inline struct call call_of(struct proc *proc, uint32_t pid, const char *n
 					  .result = result } };
 }
 
-static inline void add_piece(struct call *call, uint8_t argument, const void *bytes, size_t size)
+static inline void add_part(struct call *call, uint8_t argument, uint8_t part, const void *bytes,
+			    size_t size)
 {
-	const struct call_piece piece = { .argument = argument, .size = (uint16_t)size };
+	const struct call_piece piece = { .argument = argument,
+					  .part = part,
+					  .size = (uint16_t)size };
 	unsigned char *at = (unsigned char *)call + call->record.size;
 
 	memcpy(at, &piece, sizeof(piece));
 	memcpy(at + sizeof(piece), bytes, size);
 	call->record.size += (uint32_t)(sizeof(piece) + ((size + 7) & ~7UL));
 	call->record.arguments[argument] = 0x7f0000000000;
+}
+
+static inline void add_piece(struct call *call, uint8_t argument, const void *bytes, size_t size)
+{
+	add_part(call, argument, PART_SELF, bytes, size);
 }
 
 static inline void follow(struct proc *proc, const struct call *call)

@@ -278,9 +278,9 @@ static const struct known_call known[] = {
 	{ ABI_X86_64, "epoll_ctl", "fd =epoll_ctl fd epoll_event" },
 	{ ABI_X86_64, "socket", "=socket_family |socket_type =socket_protocol -> fd" },
 	{ ABI_X86_64, "connect", "fd sockaddr[2] uint" },
-	{ ABI_X86_64, "accept4", "fd >sockaddr[*2] >socklen |socket_flags -> fd" },
+	{ ABI_X86_64, "accept4", "fd >sockaddr[*2] <>socklen |socket_flags -> fd" },
 	{ ABI_X86_64, "sendto", "fd buffer[2] size |msg sockaddr[5] uint" },
-	{ ABI_X86_64, "recvfrom", "fd >buffer[=2] size |msg >sockaddr[*5] >socklen" },
+	{ ABI_X86_64, "recvfrom", "fd >buffer[=2] size |msg >sockaddr[*5] <>socklen" },
 	{ ABI_X86_64, "recvmsg", "fd >msghdr |msg" },
 	{ ABI_X86_64, "sendmsg", "fd msghdr |msg" },
 	{ ABI_X86_64, "setsockopt", "fd =socket_level =socket_option buffer[4] uint" },
@@ -405,6 +405,7 @@ TEST(test_plans_of_files)
 	FETCH_IS(&plan.fetches[0], FETCH_RETURNED, 1, 2, 1, 1, DEFAULT_DATA);
 	plan = plan_of(ABI_X86_64, "write", &few);
 	FETCH_IS(&plan.fetches[0], FETCH_COUNTED, 1, 2, 0, 1, DEFAULT_DATA);
+	assert_has(&plan.fetches[0], length_is_32, 0);
 	plan = plan_of(ABI_X86_64, "openat", &few);
 	assert_has(&plan, nr_fetches, 1, fd_arguments, 1, path_arguments, 2);
 	FETCH_IS(&plan.fetches[0], FETCH_STRING, 1, 0, 0, 1, DEFAULT_PATHS);
@@ -427,14 +428,17 @@ TEST(test_plans_of_others)
 	FETCH_IS(&plan.fetches[0], FETCH_IOVEC, 1, 2, 0, 8, DEFAULT_DATA);
 	plan = plan_of(ABI_X86_64, "poll", &few);
 	FETCH_IS(&plan.fetches[0], FETCH_COUNTED, 0, 1, 1, 8, 256);
+	assert_has(&plan.fetches[0], length_is_32, 1);
 	plan = plan_of(ABI_X86_64, "epoll_wait", &few);
 	FETCH_IS(&plan.fetches[0], FETCH_RETURNED, 1, 2, 1, 12, 384);
 	plan = plan_of(ABI_X86_64, "connect", &few);
 	FETCH_IS(&plan.fetches[0], FETCH_COUNTED, 1, 2, 0, 1, 128);
 	plan = plan_of(ABI_X86_64, "accept", &few);
-	assert_int_equal(plan.nr_fetches, 2);
+	assert_int_equal(plan.nr_fetches, 3);
 	FETCH_IS(&plan.fetches[0], FETCH_POINTED, 1, 2, 1, 1, 128);
-	FETCH_IS(&plan.fetches[1], FETCH_BYTES, 2, 0, 1, 4, 4);
+	FETCH_IS(&plan.fetches[1], FETCH_BYTES, 2, 0, 0, 4, 4);
+	FETCH_IS(&plan.fetches[2], FETCH_BYTES, 2, 0, 1, 4, 4);
+	assert_has(&plan.fetches[2], part, PART_AFTER);
 	plan = plan_of(ABI_X86_64, "nanosleep", &few);
 	FETCH_IS(&plan.fetches[0], FETCH_BYTES, 0, 0, 0, 16, 16);
 	plan = plan_of(ABI_I386, "nanosleep", &few);

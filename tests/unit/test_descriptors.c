@@ -2,6 +2,7 @@
 /* Tests what descriptors are called, before and after each call of a script, and when /proc is asked. */
 #include "descriptor_fixture.h"
 
+#include <linux/close_range.h>
 #include <linux/sched.h>
 
 /* --- files -------------------------------------------------------------------------------------- */
@@ -575,4 +576,35 @@ PROC_TEST(test_anything)
 					 (enum descriptor_moment)random_below(&seed, 2), &name);
 	}
 	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
+}
+
+/* A thread that has descriptors or folders of its own: whose they are, the number does not tell. */
+PROC_TEST(test_threads_that_share_no_longer)
+{
+	static const struct {
+		const char *call;
+		uint64_t first, third;
+		bool is_shared;
+	} cases[] = {
+		{ "unshare", CLONE_NEWUTS, 0, true },
+		{ "close_range", 100, 0, true },
+		{ "unshare", CLONE_FILES, 0, false },
+		{ "unshare", CLONE_FS, 0, false },
+		{ "unshare", CLONE_NEWNS, 0, false },
+		{ "close_range", 100, CLOSE_RANGE_UNSHARE, false },
+		{ "clone", CLONE_FS | SIGCHLD, 0, false },
+	};
+	LINKS(proc, { 10, 3, "/theirs" }, { 11, 3, "/theirs" }, { 12, 3, "/theirs" },
+	      { 13, 3, "/theirs" }, { 14, 3, "/theirs" }, { 15, 3, "/theirs" },
+	      { 16, 3, "/theirs" });
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		call_openat(proc, 10 + i, AT_FDCWD, "/a", O_RDONLY, 3);
+		call(proc, 10 + i, cases[i].call, strcmp(cases[i].call, "clone") ? 0 : 99,
+		     cases[i].first, 200, cases[i].third);
+		call(proc, 10 + i, "write", 10, 3, 0, 0);
+		assert_named(proc, 10 + i, 3, DESCRIPTOR_USED,
+			     cases[i].is_shared ? "/a" : "/theirs",
+			     cases[i].is_shared ? 0 : DESCRIPTOR_LATE);
+	}
 }
