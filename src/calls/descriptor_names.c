@@ -125,7 +125,8 @@ static struct fd_name *name_ask(struct descriptors *d, struct fd_process *proces
 
 static bool entry_is_stale(const struct fd_process *process, const struct fd_entry *entry)
 {
-	return process->shares || entry->generation != process->generation;
+	return process->shares || (process->shares_folder && entry->fd == DESCRIPTOR_CWD) ||
+	       entry->generation != process->generation;
 }
 
 struct fd_entry *entry_known(struct descriptors *d, const struct fd_process *process, int fd)
@@ -208,7 +209,7 @@ static bool is_too_late(const struct descriptors *d, uint32_t pid, int fd)
 		(staged->closes && (uint32_t)fd >= staged->first && (uint32_t)fd <= staged->last));
 }
 
-bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
+static bool name_find(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
 		      struct descriptor_name *ret)
 {
 	struct change *change = moment == DESCRIPTOR_MADE ? change_find(d, pid, fd) : NULL;
@@ -237,6 +238,18 @@ bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descript
 	}
 	entry = entry_ask(d, fd_process_use(&d->table, pid), fd);
 	return entry && name_return(entry->name, entry->flags, ret);
+}
+
+bool descriptors_name(struct descriptors *d, uint32_t pid, int fd, enum descriptor_moment moment,
+		      struct descriptor_name *ret)
+{
+	bool found = name_find(d, pid, fd, moment, ret);
+	const struct fd_process *process = fd_process_find(&d->table, pid);
+
+	/* It may be that of another thread. */
+	if (found && process && process->threads_differ)
+		ret->flags |= DESCRIPTOR_LATE;
+	return found;
 }
 
 void descriptors_inherit(struct descriptors *d, uint32_t pid, int fd)
@@ -296,7 +309,8 @@ static void exec_settle(struct descriptors *d, struct fd_process *process)
 {
 	uint32_t next;
 
-	process->shares = false;
+	process->shares = process->shares_folder = false;
+	process->has_threads = process->threads_differ = false;
 	for (uint32_t i = process->newest; i; i = next) {
 		struct fd_entry *entry = fd_entry_at(&d->table, i);
 
@@ -349,12 +363,14 @@ static void child_settle(struct descriptors *d, struct fd_process *parent)
 	child = fd_process_find(&d->table, d->staged.child);
 	if (child && child->seen_ns > d->staged.child_ns) {
 		child->shares |= d->staged.child_shares;
+		child->shares_folder |= d->staged.child_shares_folder;
 		return;
 	}
 	if (child)
 		fd_process_drop(&d->table, child);
 	child = fd_process_use(&d->table, d->staged.child);
 	child->shares = d->staged.child_shares;
+	child->shares_folder = d->staged.child_shares_folder;
 	child_fill(d, child, parent);
 }
 
@@ -400,8 +416,10 @@ static struct fd_process *process_of(struct descriptors *d, const struct call_re
 	struct fd_process *process = fd_process_use(&d->table, record->pid);
 	const struct fd_process *parent;
 
-	if (record->tid != record->pid)
+	if (record->tid != record->pid) {
+		process->has_threads = true;
 		return process;
+	}
 	if (record->number < process->number) {
 		fd_process_drop(&d->table, process);
 		process = fd_process_use(&d->table, record->pid);

@@ -56,7 +56,10 @@ struct fd_process {
 	uint64_t seen_ns; /* when its last call ended */
 	uint64_t number;  /* of the last call of its first thread */
 	enum pids pids;
-	bool shares; /* its descriptors are also another process's, or not those of all its threads */
+	bool shares;         /* its descriptors are also another process's */
+	bool shares_folder;  /* so is its current folder */
+	bool has_threads;    /* besides the first one */
+	bool threads_differ; /* these may have descriptors or a folder of their own */
 };
 
 struct fd_table {

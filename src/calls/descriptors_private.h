@@ -34,7 +34,7 @@ struct staged {
 	bool execs, ends;
 	uint32_t child;    /* 0: none */
 	uint64_t child_ns; /* it is not older */
-	bool child_shares;
+	bool child_shares, child_shares_folder;
 };
 
 struct descriptors {

@@ -165,7 +165,7 @@ static bool put_lengths(const struct call *call, const struct argument *argument
 		return false;
 	before = memory_word(room->bytes, 4, false);
 	after = memory_word(length.bytes, 4, false);
-	if (before == after)
+	if (before == after && call->to->style != STYLE_JSON)
 		return structure_put(call, argument, i, room);
 	if (call->to->style == STYLE_JSON)
 		return false;
@@ -175,6 +175,14 @@ static bool put_lengths(const struct call *call, const struct argument *argument
 	ops->natural(call->to, after);
 	ops->group_end(call->to);
 	return true;
+}
+
+/* Whether the kernel had no room for an address of a socket, or nobody knows how much it had. */
+static bool lacks_room(const struct call *call, const struct argument *argument)
+{
+	return argument->length_kind == LENGTH_POINTED && !strcmp(argument->type, "sockaddr") &&
+	       !call->has_failed &&
+	       (call_was_read_late(call, argument->length) || call_length(call, argument) < 2);
 }
 
 static void put_struct(const struct call *call, const struct argument *argument, size_t i)
@@ -187,6 +195,10 @@ static void put_struct(const struct call *call, const struct argument *argument,
 	    !call_length(call, argument) && structure_is_known(call, argument->type)) {
 		call->to->ops->group(call->to, GROUP_LIST);
 		call->to->ops->group_end(call->to);
+		return;
+	}
+	if (address && lacks_room(call, argument)) {
+		call_put_address(call, address, NULL);
 		return;
 	}
 	if (call_was_overwritten(call, argument, i)) {

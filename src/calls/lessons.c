@@ -250,11 +250,18 @@ static void learn_close(const struct lesson *lesson)
 			    (uint32_t)record->arguments[0]);
 }
 
+/* One thread of a process has descriptors or a folder of its own from now on; its numbers do not tell which. */
+static void threads_part(struct fd_process *process)
+{
+	process->threads_differ |= process->has_threads;
+}
+
 static void learn_close_range(const struct lesson *lesson)
 {
 	const struct call_record *record = lesson->record;
 
-	lesson->process->shares |= !!(record->arguments[2] & CLOSE_RANGE_UNSHARE);
+	if (record->arguments[2] & CLOSE_RANGE_UNSHARE)
+		threads_part(lesson->process);
 	stage_range(lesson, !(record->arguments[2] & CLOSE_RANGE_CLOEXEC),
 		    (uint32_t)record->arguments[0], (uint32_t)record->arguments[1]);
 }
@@ -322,21 +329,25 @@ static void learn_fork(const struct lesson *lesson)
 			return;
 		memcpy(&flags, how.bytes, sizeof(flags));
 	}
+	if (flags & CLONE_THREAD) {
+		lesson->process->has_threads = true;
+		lesson->process->threads_differ |= !(flags & CLONE_FILES) || !(flags & CLONE_FS);
+	}
 	if (flags & CLONE_THREAD || record->result <= 0)
 		return;
 	staged->child = (uint32_t)record->result;
 	staged->child_ns = above(record->end_ns, record->wall_ns);
-	staged->child_shares = flags & (CLONE_FILES | CLONE_FS);
+	staged->child_shares = flags & CLONE_FILES;
+	staged->child_shares_folder = flags & CLONE_FS;
 	lesson->process->shares |= staged->child_shares;
+	lesson->process->shares_folder |= staged->child_shares_folder;
 }
 
-/* Its threads may have descriptors and folders of their own from now on. */
 static void learn_unshare(const struct lesson *lesson)
 {
-	/* The last two do so with folders, too. */
-	const uint64_t flags = CLONE_FILES | CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER;
-
-	lesson->process->shares |= !!(lesson->record->arguments[0] & flags);
+	/* Who has a mount namespace alone has a folder alone, too. */
+	if (lesson->record->arguments[0] & (CLONE_FILES | CLONE_FS | CLONE_NEWNS))
+		threads_part(lesson->process);
 }
 
 static void learn_exec(const struct lesson *lesson)

@@ -54,7 +54,7 @@ static void put_code(struct value_writer *to, uint32_t signal, int32_t code)
 static bool member_read(const struct call_memory *memory, size_t at, size_t size, bool is_signed,
 			uint64_t *ret)
 {
-	if (memory->size < at + size)
+	if (at > memory->size || memory->size - at < size)
 		return false;
 	*ret = memory_word(memory->bytes + at, size, is_signed);
 	return true;

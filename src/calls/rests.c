@@ -49,6 +49,8 @@ static void thread_forget(struct rests *rests, struct thread_rests *thread, size
 	if (count && thread->count)
 		memmove(thread->items, thread->items + count,
 			thread->count * sizeof(*thread->items));
+	if (!thread->count)
+		free(steal_ptr(&thread->items));
 }
 
 void rests_free(struct rests *rests)

@@ -84,8 +84,7 @@ ALLOWED = [
     (r"^(getsockname\(.*sin_port=htons)\(\d+\)", r"\1(PORT)"),
     # What a call would have written is not read if it fails, nor what it was to go by there.
     (r", \[16\]\) = -1 ", ", ADDRESS) = -1 "),
-    # Of a length that the kernel changes, what it was before is not kept, nor the time that select() has left.
-    (r"\[(?!0 )\d+ => (\d+)\]", r"[\1]"),
+    # Of a length of a message what it was before is not kept, nor the time that select() has left.
     (r"msg_namelen=\d+ => ", "msg_namelen="),
     (r", left \{[^}]*\}\)$", ")"),
     (r"^(personality\(.*\) = 0) \(PER_LINUX\)", r"\1"),

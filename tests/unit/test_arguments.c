@@ -284,7 +284,7 @@ static const struct known_call known[] = {
 	{ ABI_X86_64, "recvmsg", "fd >msghdr |msg" },
 	{ ABI_X86_64, "sendmsg", "fd msghdr |msg" },
 	{ ABI_X86_64, "setsockopt", "fd =socket_level =socket_option buffer[4] uint" },
-	{ ABI_X86_64, "getsockopt", "fd =socket_level =socket_option >buffer[*4] >socklen" },
+	{ ABI_X86_64, "getsockopt", "fd =socket_level =socket_option >buffer[*4] <>socklen" },
 	{ ABI_I386, "socketcall", "=socketcall ulong[x6]" },
 	{ ABI_I386, "ipc", "|ipc_call int size hex address hex" },
 	{ ABI_X86_64, "clone", "|clone address >int >int hex" },

@@ -238,6 +238,48 @@ TEST(test_messages)
 		"msg_flags=MSG_TRUNC}, 0) = 2" });
 }
 
+/* The kernel writes of an address as much as there is room for, and how long it is. */
+TEST(test_room_for_an_address)
+{
+	static const struct {
+		int room;
+		const char *truss, *strace;
+	} cases[] = {
+		{ 0, "getpeername(5, 0x10, [0 => 16]) = 0", NULL },
+		{ 16,
+		  "getpeername(5, {sa_family=AF_INET, sin_port=80, sin_addr=\"127.0.0.1\"}, [16]) "
+		  "= 0",
+		  "getpeername(5, {sa_family=AF_INET, sin_port=htons(80), "
+		  "sin_addr=inet_addr(\"127.0.0.1\")}, [16]) = 0" },
+		{ 64,
+		  "getpeername(5, {sa_family=AF_INET, sin_port=80, sin_addr=\"127.0.0.1\"}, [64 => "
+		  "16]) = 0",
+		  "getpeername(5, {sa_family=AF_INET, sin_port=htons(80), "
+		  "sin_addr=inet_addr(\"127.0.0.1\")}, [64 => 16]) = 0" },
+	};
+	const unsigned char address[16] = { 2, 0, 0, 80, 127, 0, 0, 1 };
+	const int length = sizeof(address);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK({ "getpeername",
+			{ 5, 0x10, 0x20 },
+			0,
+			{ { 1, PART_SELF, PIECE_AT_EXIT, address, sizeof(address) },
+			  { 2, PART_SELF, 0, &cases[i].room, sizeof(int) },
+			  { 2, PART_AFTER, PIECE_AT_EXIT, &length, sizeof(length) } },
+			cases[i].truss,
+			cases[i].strace });
+	/* How much room there was, nobody knows. */
+	CHECK({ "getpeername",
+		{ 5, 0x10, 0x20 },
+		0,
+		{ { 1, PART_SELF, PIECE_AT_EXIT, address, sizeof(address) },
+		  { 2, PART_SELF, PIECE_AT_EXIT, &length, sizeof(length) },
+		  { 2, PART_AFTER, PIECE_AT_EXIT, &length, sizeof(length) } },
+		"getpeername(5, 0x10, 0x20 => [16]) = 0",
+		NULL });
+}
+
 #define CONTROL_HEAD \
 	"sendmsg(5, {msg_name=NULL, msg_namelen=0, msg_iov=NULL, msg_iovlen=0, msg_control=["
 #define CONTROL_TAIL "], msg_controllen=%d, msg_flags=0}, 0) = 0"

@@ -318,7 +318,7 @@ PROC_TEST(test_child_has_copies)
 	call(proc, 1, "read", 0, 3, 0, 0);
 	assert_used(proc, 3, "/a");
 	/* A thread is no child. */
-	call(proc, 1, "clone", 3, CLONE_THREAD | CLONE_FILES | CLONE_VM, 0, 0);
+	call(proc, 1, "clone", 3, CLONE_THREAD | CLONE_FILES | CLONE_FS | CLONE_VM, 0, 0);
 	call(proc, 1, "getpid", 1, 0, 0, 0);
 	assert_used(proc, 3, "/a");
 	assert_named(proc, 3, 3, DESCRIPTOR_USED, NULL, 0);
@@ -578,33 +578,52 @@ PROC_TEST(test_anything)
 	assert_in_range(descriptors_bytes(proc->d), 1, DESCRIPTORS_BYTES);
 }
 
-/* A thread that has descriptors or folders of its own: whose they are, the number does not tell. */
+static void call_of_thread(struct proc *proc, uint32_t pid, const char *name, uint64_t first,
+			   uint64_t third)
+{
+	struct call call = call_of(proc, pid, name, 0);
+
+	call.record.tid = pid + 1000;
+	call.record.arguments[0] = first;
+	call.record.arguments[1] = 200;
+	call.record.arguments[2] = third;
+	follow(proc, &call);
+}
+
+/* A thread that has descriptors or a folder of its own: what /proc says is what another one has. */
 PROC_TEST(test_threads_that_share_no_longer)
 {
 	static const struct {
 		const char *call;
 		uint64_t first, third;
-		bool is_shared;
+		bool differ;
 	} cases[] = {
-		{ "unshare", CLONE_NEWUTS, 0, true },
-		{ "close_range", 100, 0, true },
-		{ "unshare", CLONE_FILES, 0, false },
-		{ "unshare", CLONE_FS, 0, false },
-		{ "unshare", CLONE_NEWNS, 0, false },
-		{ "close_range", 100, CLOSE_RANGE_UNSHARE, false },
+		{ "unshare", CLONE_NEWUTS, 0, false },
+		{ "close_range", 100, 0, false },
+		{ "clone", CLONE_THREAD | CLONE_FILES | CLONE_FS, 0, false },
 		{ "clone", CLONE_FS | SIGCHLD, 0, false },
+		{ "unshare", CLONE_FILES, 0, true },
+		{ "unshare", CLONE_FS, 0, true },
+		{ "unshare", CLONE_NEWNS, 0, true },
+		{ "close_range", 100, CLOSE_RANGE_UNSHARE, true },
+		{ "clone", CLONE_THREAD | CLONE_FILES, 0, true },
 	};
-	LINKS(proc, { 10, 3, "/theirs" }, { 11, 3, "/theirs" }, { 12, 3, "/theirs" },
-	      { 13, 3, "/theirs" }, { 14, 3, "/theirs" }, { 15, 3, "/theirs" },
-	      { 16, 3, "/theirs" });
+	struct link links[ARRAY_SIZE(cases)];
 
+	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++)
+		links[i] = (struct link){ 10 + i, 3, "/a" };
+	proc->links = links;
+	proc->count = ARRAY_SIZE(links);
 	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		call_openat(proc, 10 + i, AT_FDCWD, "/a", O_RDONLY, 3);
-		call(proc, 10 + i, cases[i].call, strcmp(cases[i].call, "clone") ? 0 : 99,
-		     cases[i].first, 200, cases[i].third);
+		call_of_thread(proc, 10 + i, cases[i].call, cases[i].first, cases[i].third);
 		call(proc, 10 + i, "write", 10, 3, 0, 0);
-		assert_named(proc, 10 + i, 3, DESCRIPTOR_USED,
-			     cases[i].is_shared ? "/a" : "/theirs",
-			     cases[i].is_shared ? 0 : DESCRIPTOR_LATE);
+		assert_named(proc, 10 + i, 3, DESCRIPTOR_USED, "/a",
+			     cases[i].differ ? DESCRIPTOR_LATE : 0);
 	}
+	/* Alone, there is nobody to part from. */
+	call_openat(proc, 1, AT_FDCWD, "/b", O_RDONLY, 3);
+	call(proc, 1, "unshare", 0, CLONE_FILES | CLONE_NEWNS, 0, 0);
+	call(proc, 1, "write", 10, 3, 0, 0);
+	assert_used(proc, 3, "/b");
 }
