@@ -18,11 +18,13 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 
 from harness import (
     TICK_NS,
+    Lossy,
     Process,
     interval_reports,
     meanwhile,
@@ -346,8 +348,18 @@ def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
         # The scheduler books 2 to 4 us of each switch before it says to whom it switches.
         return cpu / run, (cpu + 4000 * number * 20) / run
 
+    runs, tries = [], 9
+    while len(runs) < 3:
+        tries -= 1
+        # 6,000 switches are many: of a run that missed one, nobody has to do the others again.
+        try:
+            runs.append(values(300))
+        except Lossy as missed:
+            if not tries or set(missed.losses) != {"switch_unseen"}:
+                raise
+            warnings.warn(pytest.PytestWarning("one of three had %s" % missed.losses))
     # The main thread's own time and what threads do before and after their sleeps come on top.
-    cpu, most = map(statistics.median, zip(*(values(300) for _ in range(3))))
+    cpu, most = map(statistics.median, zip(*runs))
     assert cpu < 1.5 and most > 0.9
 
 
