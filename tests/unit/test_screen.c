@@ -144,12 +144,20 @@ TOP_TEST(test_titles, 80, 24)
 /* A call has no calls: of it errors are shown first. */
 TOP_TEST(test_panes_of_a_call, 100, 36)
 {
+	struct pane_text shown, chosen;
+
 	assert_int_equal(top_pane_shown(top), PANE_CALLS);
 	pressed(top, "gggggg", by, RATE_BY_SYSCALL);
 	assert_int_equal(top_pane_shown(top), PANE_ERRORS);
+	/* What it says is what it says when it is chosen. */
+	assert_int_equal(pane_write(top, PANE_MAX, &shown), 0);
 	pressed(top, "\t", pane, PANE_DURATIONS);
 	pressed(top, "\t", pane, PANE_HEAT);
 	pressed(top, "\t\t", pane, PANE_ERRORS);
+	assert_int_equal(pane_write(top, PANE_MAX, &chosen), 0);
+	assert_int_equal(shown.count, chosen.count);
+	for (size_t i = 0; i < shown.count; i++)
+		assert_string_equal(shown.lines[i], chosen.lines[i]);
 	pressed(top, "\t\t\tg\t", pane, PANE_CALLS);
 }
 
