@@ -374,7 +374,6 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 				       u32 index, struct pt_regs *regs, s64 result)
 {
 	struct call call = { .index = index, .nr = regs_nr(regs) };
-	s32 early_nr = record->nr;
 	u16 flags = record->flags;
 	u64 now, cpu;
 
@@ -389,14 +388,15 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	stores_order();
 	record->flags = 0;
 	user_clock_go(record);
+	if (flags & RECORD_SKIP_EXIT ||
+	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
+		return 0;
 	/* rt_sigreturn has no result: see call_result(). */
 	if (flags & RECORD_OPEN_EARLY && result == -ERESTART_RESTARTBLOCK && call.nr != -1) {
 		record->nr = call.nr;
 		record->abi = call.abi;
 		record->flags = RECORD_RESTARTS;
 	}
-	if (flags & RECORD_SKIP_EXIT || exit_is_childs(flags, early_nr, call.abi, call.nr, result))
-		return 0;
 	/* What an exec pointed at has gone with the program before. */
 	if (splits_by_argument() && !call_is_exec(call.abi, call.nr)) {
 		call.split = call_argument_apart(index, regs, call.abi, call.nr, record->share);
