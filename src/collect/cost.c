@@ -83,8 +83,8 @@ static bool map_add_bytes(const struct bpf_map *map, uint64_t *sum)
 	return true;
 }
 
-/* Before 5.14, only root sees what a descriptor is of. A part of the sum would be misleading. */
-static void cost_fill_bytes(const struct collector *c, struct collector_cost *cost)
+/* A part of the sum would be misleading. */
+uint64_t collector_kernel_bytes(const struct collector *c)
 {
 	uint64_t maps = 0;
 	size_t files, tables;
@@ -93,10 +93,10 @@ static void cost_fill_bytes(const struct collector *c, struct collector_cost *co
 	bpf_object__for_each_map(map, c->skel->obj)
 	{
 		if (!map_add_bytes(map, &maps))
-			return;
+			return 0;
 	}
 	collector_tables(c, &files, &tables);
-	cost->kernel_bytes = maps + tables + (c->rings ? call_rings_bytes(c->rings) : 0);
+	return maps + tables + (c->rings ? call_rings_bytes(c->rings) : 0);
 }
 
 int collector_cost(const struct collector *c, struct collector_cost *ret)
@@ -120,7 +120,6 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 	cost.foreign = table_fill(skel, POOL_FOREIGN);
 	cost.paths = table_fill(skel, POOL_PATHS);
 	cost.max_table_bytes = tables_most_bytes(&c->tables);
-	cost_fill_bytes(c, &cost);
 	for (int i = 0; i < NR_COST; i++)
 		cost.programs_ns += sums[i].ns << COST_SAMPLE_SHIFT;
 	if (enter->runs && leave->runs)

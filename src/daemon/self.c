@@ -82,7 +82,7 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 		ret->call_ns = (uint64_t)cost.call_ns;
 		ret->programs_ns = cost.programs_ns;
 		ret->samples = cost.call_samples;
-		ret->kernel_bytes = cost.kernel_bytes;
+		ret->kernel_bytes = collector_kernel_bytes(s->counts->collector);
 		ret->max_table_bytes = cost.max_table_bytes;
 		ret->threads = cost.threads;
 		ret->processes = cost.processes;

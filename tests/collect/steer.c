@@ -42,7 +42,7 @@ static int print_cost(struct collector *collector)
 	       "\"switch_samples\":%" PRIu64 ",\"programs_ns\":%" PRIu64
 	       ",\"kernel_bytes\":%" PRIu64 ",\"threads\":%" PRIu32 ",\"processes\":%" PRIu32 "}\n",
 	       cost.call_ns, cost.call_samples, cost.switch_ns, cost.switch_samples,
-	       cost.programs_ns, cost.kernel_bytes, cost.threads, cost.processes);
+	       cost.programs_ns, collector_kernel_bytes(collector), cost.threads, cost.processes);
 	return 0;
 }
 
