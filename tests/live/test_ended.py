@@ -201,6 +201,7 @@ def count_blindly(live, unseen, *workload):
     return steer.report(lossy=True), target.table()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("unseen", ["endless", "blind", "endless blind"])
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])
 def test_counting_ends_although_no_end_is_seen(live, unseen, workload):

@@ -149,6 +149,7 @@ def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
     assert not report.select("restart_syscall")
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("options", [[], ["-t", "nanosleep"]])
 def test_a_sleep_that_is_stopped_after_attach_goes_on_as_itself(live, options):
     target = live.workload("signals", "stop", 1, 8)
