@@ -453,7 +453,7 @@ drills: all $(WORKLOADS) $(O)/collect/steer ## faults and loads, a quarter of an
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64
 # boots them with so many processors, and runs what that is for.
-KERNELS_NEED := all static-if-possible $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
+KERNELS_NEED := all static-if-possible $(WORKLOADS) $(COLLECTORS) \
 	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
 
 kernels-need: $(KERNELS_NEED)

@@ -213,7 +213,7 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 					  bool notice)
 {
 	bool chosen = task_selected(leader, comm);
-	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_find(leader);
+	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_look_up(leader);
 
 	if (chosen && !ref)
 		process_left_out();
@@ -231,7 +231,7 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 /* The record of a task that goes on being counted, or NULL. */
 static __always_inline struct task_record *member_record(struct task_struct *task)
 {
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_look_up(task);
 	struct task_record *record = ref_record(ref, task);
 
 	return record && task_is_member(task, ref) ? record : NULL;
@@ -255,7 +255,7 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	struct task_ref *leader = task_leader_find(task);
+	struct task_ref *leader = task_leader_look_up(task);
 
 	if (!process_is_wanted(leader))
 		return NULL;
@@ -288,15 +288,13 @@ static __always_inline bool leave_pending(const struct task_record *record,
 /* A call by a counted thread after some process has left: was it its own? Returns true if so. */
 static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
 {
-	struct task_ref *ref = task_ref_find(task), *leader;
+	struct task_ref *ref = task_ref_look_up(task), *leader;
 
 	if (record)
 		record->leaves_seen = membership.leaves;
-	leader = task_leader_find(task);
-	if (lookups_can_fail && !leader && lookups_fail(task)) {
-		loss_add(LOSS_LOOKUP_BUSY);
+	leader = task_leader_look_up(task);
+	if (lookups_can_fail && !leader && lookups_fail(task))
 		return false;
-	}
 	if (!ref || ref->flags & TASK_TARGET || (leader && ref_is_chosen(leader)))
 		return false;
 	task_end(task, ref);
@@ -312,7 +310,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 
 	comm_copy(&comm, task);
 	if (process_reconsider(task, &comm, false)) {
-		ref = task_ref_find(task);
+		ref = task_ref_look_up(task);
 		/* The exec itself was still that of the program before. */
 		if (ref && task_claim(ref)) {
 			record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
@@ -320,7 +318,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 		}
 		return 0;
 	}
-	ref = task_ref_find(task);
+	ref = task_ref_look_up(task);
 	if (!ref || !(ref->flags & TASK_COUNTED) || ref->flags & TASK_TARGET)
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;

@@ -72,10 +72,31 @@ static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 	return task_may_count(task) ? task_ref_get(task) : NULL;
 }
 
+/* Works like task_ref_find(); that the kernel refused to look is a loss. */
+static __always_inline struct task_ref *task_ref_look_up(struct task_struct *task)
+{
+	struct task_ref *ref = task_ref_find(task);
+
+	if (lookups_can_fail && !ref && task_may_count(task) && lookups_fail(task))
+		loss_add(LOSS_LOOKUP_BUSY);
+	return ref;
+}
+
 /* Finds the storage of a task's leader. */
 static __always_inline struct task_ref *task_leader_find(struct task_struct *task)
 {
 	return task_ref_get(task->group_leader);
+}
+
+/* Likewise; a refusal is a loss. */
+static __always_inline struct task_ref *task_leader_look_up(struct task_struct *task)
+{
+	struct task_struct *leader = task->group_leader;
+	struct task_ref *ref = task_ref_get(leader);
+
+	if (lookups_can_fail && !ref && lookups_fail(leader))
+		loss_add(LOSS_LOOKUP_BUSY);
+	return ref;
 }
 
 /* NULL when the kernel has no memory for it, or is busy with task storage on this CPU. */

@@ -78,7 +78,7 @@ class Root:
         self.add(os.path.join(build, "bpftruss"), "/build/bpftruss")
         if os.path.exists(os.path.join(build, "bpftruss-static")):
             self.add(os.path.join(build, "bpftruss-static"), "/build/bpftruss-static")
-        for name in ("steer", "verifier"):
+        for name in ("busy", "steer", "verifier"):
             self.add(os.path.join(build, "collect", name), "/build/collect/" + name)
         for path in glob.glob(build + "/workloads/*") + glob.glob(build + "/stacks/chain-clang*"):
             self.add(path, "/build" + path[len(build) :])
