@@ -110,7 +110,7 @@ static __always_inline struct task_record *ref_record(const struct task_ref *ref
 
 static __always_inline struct task_record *task_record_find(struct task_struct *task)
 {
-	return ref_record(task_ref_find(task), task);
+	return ref_record(task_ref_look_up(task), task);
 }
 
 static __always_inline u64 task_cgroup_id(struct task_struct *task)
@@ -178,14 +178,14 @@ static __always_inline bool process_is_wanted(struct task_ref *leader)
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
 	return !nr_selectors || ref->flags & TASK_TARGET ||
-	       process_is_wanted(task_leader_find(task));
+	       process_is_wanted(task_leader_look_up(task));
 }
 
 /* Follows a call that sets the user of the current task. */
 LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 {
 	struct task_struct *task = current_task();
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_look_up(task);
 
 	/* A task that ends another one's record is in no such call. */
 	if (record && ref && record->task == (u64)task && task_is_member(task, ref))

@@ -201,16 +201,15 @@ LOOKED_AT_ONCE int fork_note(u32 index)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct task_ref *parent_ref = task_ref_find(parent);
-	bool same_process = child->tgid == parent->tgid;
-	bool counted = parent_ref && parent_ref->flags & TASK_COUNTED;
-	u32 inherited = counted ? parent_ref->flags & (TASK_TARGET | TASK_FOLLOW) : 0;
-	struct task_ref *ref;
+	bool same_process = child->tgid == parent->tgid, counted;
+	struct task_ref *parent_ref, *ref;
+	u32 inherited;
 
 	if (!counting())
 		return 0;
-	if (lookups_can_fail && !parent_ref && task_may_count(parent) && lookups_fail(parent))
-		loss_add(LOSS_LOOKUP_BUSY);
+	parent_ref = task_ref_look_up(parent);
+	counted = parent_ref && parent_ref->flags & TASK_COUNTED;
+	inherited = counted ? parent_ref->flags & (TASK_TARGET | TASK_FOLLOW) : 0;
 	if (!same_process && !(inherited & TASK_FOLLOW)) {
 		inherited = 0;
 		counted = nr_selectors && process_selected(child);
@@ -272,7 +271,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		layout_forget(task);
 	if (nr_selectors)
 		exec_reconsider(task);
-	ref = task_ref_find(task);
+	ref = task_ref_look_up(task);
 	if (!ref || !(ref->flags & TASK_COUNTED))
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;
@@ -373,6 +372,10 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		process_reconsider(task->group_leader, &comm, false);
 	}
 	leader_ref = task_ref_find(task->group_leader);
+	if (lookups_can_fail && !leader_ref && lookups_fail(task)) {
+		__sync_fetch_and_add(&membership.left_out, 1);
+		return 0;
+	}
 	if (!process_is_wanted(leader_ref))
 		return 0;
 	ref = task_ref_create(task);
@@ -400,6 +403,9 @@ int read_usage(struct bpf_iter__task *ctx)
 		return 0;
 	clock_check(task, record);
 	usage_copy(&record->usage, task);
+	/* on_cgroup_attach hears of the first thread only, which stays where it was once it has ended. */
+	if (task->group_leader->flags & PF_EXITING)
+		record_set_cgroup(record, task_cgroup_id(task));
 	return 0;
 }
 
@@ -434,9 +440,13 @@ static __always_inline void listed_arguments(struct listed_thread *listed, struc
 static __always_inline void listed_fill(struct listed_thread *listed, struct task_struct *task,
 					struct task_record *record)
 {
-	u64 now = bpf_ktime_get_ns();
+	const volatile struct task_record *seen = record;
+	const u64 enter_ns = seen->enter_ns, now = bpf_ktime_get_ns();
+	const s32 nr = seen->nr;
+	const u16 abi = seen->abi;
 
-	listed->is_exact = record->flags & RECORD_CALL_OPEN ? 1 : 0;
+	/* In the order in which a call stores them: if another one has begun since, it was in none in between. */
+	listed->is_exact = seen->flags & RECORD_CALL_OPEN && seen->enter_ns == enter_ns ? 1 : 0;
 	if (!listed->is_exact && !RECORD_IN_EARLY_CALL(record)) {
 		listed->state = LISTED_OUTSIDE;
 		if (task_state(task) & TASK_STOPS)
@@ -445,10 +455,9 @@ static __always_inline void listed_fill(struct listed_thread *listed, struct tas
 			listed->state = LISTED_AWAKE;
 		return;
 	}
-	listed->nr = record->nr;
-	listed->abi = record->abi;
-	listed->age_ns = listed->is_exact ? now - record->enter_ns
-					  : now - record->start_ns + record->slept_ns;
+	listed->nr = nr;
+	listed->abi = abi;
+	listed->age_ns = now - (listed->is_exact ? enter_ns : record->start_ns - record->slept_ns);
 	if (!task->on_cpu)
 		listed_arguments(listed, task);
 }

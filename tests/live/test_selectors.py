@@ -131,6 +131,17 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
     assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
 
 
+def test_a_process_whose_first_thread_has_ended_stands_under_the_unit_that_it_was_moved_to(live, cgroup):
+    path = cgroup("bpftruss-moved.service")
+    target = live.spawn(sys.executable, "-c", LEADERLESS, "headless", stdin=subprocess.PIPE)
+    until(lambda: target.state() == "Z", "the first thread has ended")
+    bpftruss = live.attach(target.pid)
+    move(target.pid, path)
+    target.tell(b"\n")
+    assert target.wait() == 0
+    assert bpftruss.report().all("unit") == {"bpftruss-moved.service"}
+
+
 @pytest.mark.parametrize("into", [True, False], ids=["into", "out of"])
 def test_a_process_that_moves_into_or_out_of_a_cgroup_is_counted_meanwhile(live, cgroup, into):
     inner, target = cgroup("bpftruss-test", "inner"), becomes(live, "nothing", "-")
