@@ -319,6 +319,7 @@ void collector_free(struct collector *c)
 
 /* Far more than any number of threads that are being made calls for. */
 #define MAX_PASSES    1000
+#define PASS_PAUSE_NS (1000 * 1000)
 #define JOIN_PAUSE_MS 10
 
 int object_pass(const struct bpf_link *link)
@@ -370,8 +371,12 @@ static int collector_adopt_all(struct collector *c)
 
 	sched_getparam(0, &before);
 	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
-	for (int i = 0; i < MAX_PASSES && more > 0; i++)
+	for (int i = 0; i < MAX_PASSES && more > 0; i++) {
 		more = collector_adopt(c, &left_out);
+		/* Whoever was preempted there goes on. */
+		if (left_out)
+			clock_sleep_until(clock_mono_ns() + PASS_PAUSE_NS);
+	}
 	c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 	/* Without CAP_SYS_NICE the flag cannot be taken back, and need not be. */
 	if (raised && sched_setscheduler(0, policy, &before))
@@ -477,7 +482,11 @@ int collector_start(struct collector *c, struct diag *d)
 	c->start_ns = clock_mono_ns();
 	__atomic_store_n(&c->skel->data_control->control.starting, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
-	err = collector_adopt_all(c);
+	/* Once a thread is adopted, it has a mark of its own that it takes through an exec. */
+	do {
+		collector_mark_again(c);
+		err = collector_adopt_all(c);
+	} while (!err && collector_mark_again(c));
 	__atomic_store_n(&c->skel->data_control->control.starting, 0, __ATOMIC_SEQ_CST);
 	return outcome(err, "list the tasks", d);
 }
@@ -507,6 +516,8 @@ const char *collector_worn_by(const struct collector *c)
 {
 	if (c->stacks && tables_are_nearly_full(c->skel, POOL_FILES))
 		return "the numbers for files with code were nearly all given";
+	if (c->stacks && tables_are_nearly_full(c->skel, POOL_SENT))
+		return "nearly as many stacks were seen as can be kept";
 	if (c->arguments && tables_are_nearly_full(c->skel, POOL_PATHS))
 		return "the table of paths was nearly full";
 	return NULL;

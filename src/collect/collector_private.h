@@ -94,6 +94,8 @@ struct collector {
 	bool cgroups_are_absolute; /* the kernel's paths are ours */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
+	uint64_t marked_ns;         /* CLOCK_MONOTONIC at which the last target was marked */
+	bool follows_targets;       /* their children are counted, too */
 	int stop_err;               /* why the kernel's own numbers could not be read at the stop */
 };
 
@@ -114,6 +116,12 @@ struct reading {
  * (or the kernel does not show it), or another -errno.
  */
 int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
+
+/*
+ * Marks the targets whose mark has gone with their first thread: another thread has executed a program since, and
+ * has taken its place. Returns whether there were any.
+ */
+bool collector_mark_again(struct collector *collector);
 
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);

@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
+#include "collect/descriptor_links.h"
 #include "collect/user_names.h"
 #include "model/container.h"
 #include "model/match.h"
@@ -200,6 +202,7 @@ static int target_remember(struct collector *c, pid_t pid, struct diag *d)
 		return diag_oom(d);
 	c->targets = grown;
 	grown[c->nr_targets] = (struct process){ .pid = (uint32_t)pid };
+	c->marked_ns = clock_mono_ns();
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	comm_read(path, name);
 	memcpy(grown[c->nr_targets].comm, name, strlen(name));
@@ -250,6 +253,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
 	c->has_command |= options->await_exec;
+	c->follows_targets |= options->follow;
 	err = object_mark(c, pidfd, &ref);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
@@ -257,6 +261,33 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		return diag_set(d, DIAG_FAILED, -err, "cannot mark process %d: %s", pid,
 				strerror(-err));
 	return target_remember(c, pid, d);
+}
+
+/* Whether nothing at all is kept with the first thread of a process. */
+static bool target_is_unmarked(const struct collector *c, int pidfd)
+{
+	struct task_ref ref;
+
+	return bpf_map__lookup_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), &ref, sizeof(ref),
+				    0) == -ENOENT;
+}
+
+bool collector_mark_again(struct collector *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->nr_targets; i++) {
+		struct task_ref ref = { .nr = -1, .flags = TASK_TARGET };
+		const uint32_t pid = c->targets[i].pid;
+		int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0);
+
+		if (c->follows_targets)
+			ref.flags |= TASK_FOLLOW;
+		if (pidfd >= 0 && process_is_so_old(pid, c->marked_ns) &&
+		    target_is_unmarked(c, pidfd))
+			any |= !object_mark(c, pidfd, &ref);
+	}
+	return any;
 }
 
 /* --- threads by name --- */

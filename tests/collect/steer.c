@@ -2,7 +2,7 @@
 /*
  * A collector that is told what to do: what the command line has no words for, for the live tests.
  *
- * usage: steer PID [stacks | RECORDS]. Counts that process; prints "counting", and then a line
+ * usage: steer PID [stacks | later | RECORDS]. Counts that process; prints "counting", and then a line
  * for each line of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok",
  * "report" by the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by
  * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
@@ -11,7 +11,9 @@
  * as where the kernel skips programs; "stop" ends counting, "finish" waits until nothing is counted any
  * more, and ends it. "brim" makes it as if so many calls had ended that two more wrap any bucket in use;
  * the process must sleep. "detach" lets go of everything, up to a next line: then it counts anew, and says so.
+ * With "later", it prints "marked" once the process is chosen, and begins to count at the next line.
  */
+#include <ctype.h>
 #include <poll.h>
 
 #include "base/mem.h"
@@ -197,13 +199,24 @@ static int obey(struct collector *collector, const char *word, struct diag *d)
 	return 0;
 }
 
-static int steer(pid_t pid, const struct collector_options *options, struct diag *d)
+/* Says that the target is marked, and waits to be told to go on. */
+static int wait_for_word(void)
+{
+	char word[32];
+
+	puts("marked");
+	fflush(stdout);
+	return scanf("%31s", word) == 1 ? 0 : -EIO;
+}
+
+static int steer(pid_t pid, bool later, const struct collector_options *options, struct diag *d)
 {
 	struct collector *collector __cleanup(collector_freep) = NULL;
 	const struct target_options target = { .follow = true };
 	char word[32];
 	int err = collector_open(options, &collector, d)
 		  ?: collector_add_target(collector, pid, &target, d)
+		  ?: (later ? wait_for_word() : 0)
 		  ?: collector_start(collector, d);
 
 	if (err)
@@ -220,20 +233,21 @@ static int steer(pid_t pid, const struct collector_options *options, struct diag
 int main(int argc, char **argv)
 {
 	struct collector_options options = { 0 };
+	const char *how = argc > 2 ? argv[2] : "0";
+	bool later = !strcmp(how, "later");
 	struct diag d = { 0 };
 	char word[32];
 
-	if (argc > 2)
-		options.max_tasks = (uint32_t)atoi(argv[2]);
-	options.stacks = argc > 2 && !options.max_tasks;
-	if (argc < 2 || (options.stacks && strcmp(argv[2], "stacks"))) {
-		fprintf(stderr, "usage: steer PID [stacks | RECORDS]\n");
+	options.max_tasks = (uint32_t)atoi(how);
+	options.stacks = !strcmp(how, "stacks");
+	if (argc < 2 || (!isdigit(*how) && !options.stacks && !later)) {
+		fprintf(stderr, "usage: steer PID [stacks | later | RECORDS]\n");
 		return 2;
 	}
 	if (errands_new(&options.errands))
 		return 1;
 	do {
-		if (steer(atoi(argv[1]), &options, &d)) {
+		if (steer(atoi(argv[1]), later, &options, &d)) {
 			fprintf(stderr, "steer: %s\n", d.text);
 			return 1;
 		}

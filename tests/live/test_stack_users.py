@@ -409,6 +409,17 @@ def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, open_
     until_known(daemon, other, 20)
 
 
+def test_when_too_many_stacks_were_seen_counting_begins_anew(live, tmp_path):
+    options = ["--stacks", "--max-stacks", 2000, "-n", "loads", "--budget", "none"]
+    daemon, loads = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000)), live.add(Loads)
+
+    def is_full():
+        loads.do("random 3000")
+        return "stacks were seen as can be kept: counting was restarted" in daemon.stderr()
+
+    until(is_full, "it begins anew")
+
+
 def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, open_folder):
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=watched(400000))
     crowd_of_somebody(live, open_folder, 3600).finish()

@@ -10,8 +10,9 @@ from subprocess import PIPE
 import pytest
 
 from harness import (
-    Table, interval_reports, must_equal, must_include, need, need_unshare, program, run, slurp, until,
+    Table, Talker, interval_reports, must_equal, must_include, need, need_unshare, program, run, slurp, until,
 )
+from test_cost import CALLER, Steer
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -24,6 +25,24 @@ def test_all_threads_of_a_process_are_counted_in_one_row_each_call(live):
 def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
     report, table = live.count("threads", "new")
     assert report.total("getppid") == table.total("getppid") > 10 * 101
+
+
+EXECUTES = """
+import os, sys, threading
+print("ready", flush=True)
+sys.stdin.readline()
+threading.Thread(target=os.execv, args=[sys.executable, [sys.executable, "-c", sys.argv[1]]]).start()
+"""
+
+
+def test_an_exec_of_another_thread_before_counting_begins_hides_nobody(live):
+    """It takes the place of the first thread, which was chosen."""
+    target = live.add(Talker, [sys.executable, "-c", EXECUTES, CALLER])
+    steer = live.add(Steer, target.pid, "later")
+    assert target.ask("go") == b"ready"
+    assert steer.ask("start") == b"counting"
+    target.ask("ask 137")
+    assert steer.report().total("getppid", pid=target.pid) == 137
 
 
 def test_attaching_to_a_busy_thread_is_exact(live):
