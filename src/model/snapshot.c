@@ -430,7 +430,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 				   "row table full: --max-rows" },
 	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full",
 				    "error{|s} counted without {its|their} errno",
-				    "errno table full: --max-errnos" },
+				    "errno table full: --max-errnos; or more than 64 errnos of "
+				    "one call in a thread" },
 	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram bucket{|s} short of 2^32 calls",
 				  "errno table full: --max-errnos" },
 	[LOSS_EXIT_MISSED] = { "exit_missed", "call{|s} counted without time",
