@@ -567,6 +567,7 @@ static const struct change damaged[] = {
 	{ "\"no_return\":0", "\"no_return\":1001", "more untimed and no_return" },
 	{ "\"untimed\":0", "\"untimed\":1001", "more untimed and no_return" },
 	{ "\"interrupted\":0", "\"interrupted\":989", "more errors, interrupted and no_return" },
+	{ "\"no_return\":0", "\"no_return\":989", "more errors, interrupted and no_return" },
 	{ "\"errors\":12", "\"errors\":1001", "more errors, interrupted" },
 	{ "\"oldest_in_flight_ns\":null", "\"oldest_in_flight_ns\":1000000000001",
 	  "before the clock did" },
