@@ -323,7 +323,8 @@ $(O)/collect/%: tests/collect/%.c $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.c %.o,$^) $(LIBS) -o $@
 
-$(O)/collect/verifier: LDFLAGS += -Wl,--wrap=bpf_object__open_skeleton
+# Also if make was told what LDFLAGS are.
+$(O)/collect/verifier: override LDFLAGS += -Wl,--wrap=bpf_object__open_skeleton
 
 # --- programs whose stacks are known -----------------------------------------------------------
 # The same program as compilers and linkers make it in different ways: the code of gcc unwinds

@@ -169,6 +169,20 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
 # --- make ----------------------------------------------------------------------------------------
 
 
+def make_in(folder, *words, **options):
+    # Not those of the make that runs us.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    argv = ["make", "-s", "-C", folder, *words]
+    options = {"env": environment, "stdin": subprocess.DEVNULL, "check": True, **options}
+    return subprocess.run(argv, timeout=600, **options)
+
+
+def test_flags_for_the_linker_are_added_to_those_of_a_program(tmp_path):
+    made = make_in(TOP, "-n", "O=%s" % tmp_path, "LDFLAGS=-Wl,-z,now", "%s/collect/verifier" % tmp_path,
+                   capture_output=True, text=True)  # fmt: skip
+    assert "-Wl,-z,now -Wl,--wrap=" in made.stdout
+
+
 def test_the_folder_of_the_sources_may_have_any_name(tmp_path):
     sources = tmp_path / "it's  here"
     for name in ("bpf", "include", "scripts", "src"):
@@ -200,13 +214,6 @@ SYSTEM = {
     "lib/tmpfiles.d/bpftruss.conf": 0o644,
 }
 CONFIG = "etc/bpftruss/bpftruss.conf"
-
-
-def make_in(folder, *words):
-    # Not those of the make that runs us.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    argv = ["make", "-s", "-C", folder, *words]
-    subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=600)
 
 
 def make(target, destination, *variables):
