@@ -489,8 +489,11 @@ static void run_end(struct daemon *daemon)
 
 static int run(struct daemon *daemon, struct diag *d)
 {
-	const bool keeps_state = !daemon->config->no_history || daemon->config->otlp.post.endpoint;
-	const char *state_dir = keeps_state ? daemon->config->state_dir : NULL;
+	const struct daemon_config *config = daemon->config;
+	const struct recorder_config *recorder = &config->recorder;
+	const bool saves = recorder->is_on && save_triggers_given(&recorder->save_on);
+	const bool keeps_state = !config->no_history || config->otlp.post.endpoint || saves;
+	const char *state_dir = keeps_state ? config->state_dir : NULL;
 	int err = open_sources(daemon, d);
 
 	if (err)
@@ -506,7 +509,7 @@ static int run(struct daemon *daemon, struct diag *d)
 	err = state_dir ? history_check_unused(state_dir, d) : 0;
 	if (err)
 		return err;
-	err = push_open(&daemon->push, daemon->config, d);
+	err = push_open(&daemon->push, config, d);
 	if (err)
 		return err;
 	daemon->counts.events = push_events(&daemon->push);

@@ -230,11 +230,12 @@ def spoil(place, script):
     ("rmdir state; touch state", "Not a directory"),
     ("rmdir state; rmdir ../daemon", "cannot make directory"),
 ])  # fmt: skip
-def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence):
+@pytest.mark.parametrize("options", [(), ("--no-history", "--record", "--save-on", "failed")])
+def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence, options):
     place = tmp_path / "daemon"
     spoil(place, script)
     arguments = ["daemon", "--socket", tmp_path / "socket", "--state-dir", place / "state"]
-    result = run(*arguments, "-n", "calls")
+    result = run(*arguments, "-n", "calls", *options)
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1
     assert sentence in result.stderr and str(place / "state") in result.stderr
