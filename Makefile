@@ -43,6 +43,9 @@ ifeq ($(origin BPFTOOL),undefined)
 BPFTOOL := $(shell scripts/find-bpftool)
 endif
 export BPFTOOL
+# Said when something is compiled: what is there already can be installed, and all of it removed.
+NEED_TOOLS = $(if $(and $(CLANG),$(BPFTOOL)),,\
+	$(error there is no $(if $(CLANG),bpftool,clang) here: run scripts/install-deps))
 ifneq ($(CROSS),)
 ifeq ($(SYSROOT),)
 $(error CROSS=$(CROSS) needs SYSROOT=DIR: the headers and libraries there (scripts/debian-sysroot))
@@ -67,11 +70,11 @@ CFLAGS ?= -O2 -g
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
+ALL_CFLAGS = $(NEED_TOOLS)-std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
 	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LOADED_PKGS))
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
-BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
+BPF_CFLAGS = $(NEED_TOOLS)-target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
 	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -ffile-prefix-map="$$PWD=." -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------

@@ -177,6 +177,15 @@ def make_in(folder, *words, **options):
     return subprocess.run(argv, timeout=600, **options)
 
 
+@pytest.mark.parametrize("tool", ["CLANG", "BPFTOOL"])
+def test_a_build_without_its_tools_ends_with_one_sentence(tmp_path, tool):
+    made = make_in(TOP, "-j4", "O=%s" % (tmp_path / "new"), tool + "=", check=False, capture_output=True, text=True)
+    assert made.returncode == 2 and made.stdout == ""
+    assert made.stderr.count("\n") == 1
+    assert "no %s here: run scripts/install-deps" % tool.lower() in made.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_flags_for_the_linker_are_added_to_those_of_a_program(tmp_path):
     made = make_in(TOP, "-n", "O=%s" % tmp_path, "LDFLAGS=-Wl,-z,now", "%s/collect/verifier" % tmp_path,
                    capture_output=True, text=True)  # fmt: skip
@@ -244,7 +253,7 @@ def test_install_and_uninstall(tmp_path, prefix):
     unit = (tmp_path / place / "lib/systemd/system/bpftruss.service").read_text()
     assert "\nExecStart=/%sbin/bpftruss daemon\n" % place.replace(" ", r"\x20") in unit
     assert "@" not in "".join(line for line in unit.splitlines() if line.startswith("Exec"))
-    make("uninstall", tmp_path, *variables)
+    make("uninstall", tmp_path, *variables, "CLANG=", "BPFTOOL=")
     assert list(tmp_path.iterdir()) == []
 
 
