@@ -166,6 +166,34 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
     assert started
 
 
+# Each has a folder of its own.
+@pytest.mark.parametrize("words", ["gen-flags src/syscalls/flags.list", "check-docs", "check-units"])
+def test_ctrl_c_at_any_moment_leaves_no_folder(tmp_path, words):
+    folder, seen = tmp_path / "folder", 0
+    folder.mkdir()
+    for name in ("cc", "systemd-analyze"):
+        (tmp_path / name).write_text("#!/bin/sh\nexec sleep 0.05\n")
+        (tmp_path / name).chmod(0o755)
+    for moment in range(20):
+        script = subprocess.Popen(
+            ["sh", *("scripts/" + words).split()],
+            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(folder),
+                 "O": BUILD, "CC": "cc"},
+            cwd=TOP,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        time.sleep(moment / 400)
+        seen += len(list(folder.iterdir()))
+        # To all of it, as from a terminal.
+        os.killpg(script.pid, signal.SIGINT)
+        assert script.wait(timeout=30) != 0
+        assert list(folder.iterdir()) == []
+    assert seen
+
+
 # --- make ----------------------------------------------------------------------------------------
 
 
