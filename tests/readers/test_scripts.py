@@ -118,6 +118,19 @@ def test_a_function_has_its_limit(tmp_path, lines, status):
     assert result.returncode == status
 
 
+# --- flags ---------------------------------------------------------------------------------------
+
+
+def test_what_is_no_number_is_left_out(tmp_path):
+    """The compiler names the line, in a file whose folder may have any name."""
+    listed, folder = tmp_path / "list", tmp_path / "a b"
+    listed.write_text("[ errno.h ]\nsome  KNOWN=E2BIG  UNKNOWN=no_such_thing\n")
+    folder.mkdir()
+    result = call(TOP / "scripts/gen-flags", listed, env={**os.environ, "TMPDIR": str(folder), "CC": "cc"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert '"KNOWN", 7ULL' in result.stdout and "UNKNOWN" not in result.stdout
+
+
 # --- what it leaves behind -----------------------------------------------------------------------
 
 # A shell that hears a signal in the moment before it waits obeys it only when the job has ended.
