@@ -2,16 +2,39 @@
 # Sourced: a temporary folder, $scratch, that is gone at the end, whatever signal brings that about and
 # whenever; jobs in the background end before it.
 
+# Servers read what is made here, and run as other users.
+umask 022
+
+# Prints the folder to make ours in: TMPDIR, if those users can enter it, and if its name can stand in any
+# configuration and command.
+scratch_place()
+{
+	local place parent
+	place=$(realpath -m -- "${TMPDIR:-/tmp}")
+	parent=$place
+	while [ "$parent" != / ] && ((0$(stat -c %a -- "$parent" 2>/dev/null) & 1)); do
+		parent=$(dirname -- "$parent")
+	done
+	if [ "$parent" = / ] && [[ $place != *[!-[:alnum:]/._+]* ]]; then
+		echo "$place"
+	else
+		echo "$1: files are in /tmp: other users cannot enter $place, or its name has unusual characters" >&2
+		echo /tmp
+	fi
+}
+
 # scratch_make NAME SIGNAL: the signal is what jobs are ended with.
 scratch_make()
 {
+	local place
+	place=$(scratch_place "$1")
 	scratch='' scratch_signal=$2 scratch_state=making scratch_caught=''
 	trap scratch_remove EXIT
 	# Once only: while bash changes a trap, it ignores the signal.
 	trap scratch_interrupted INT TERM HUP
 	# From the moment that the folder is there until its name is known: mktemp hears nothing, and the
 	# signal is obeyed after it.
-	scratch=$(trap '' INT TERM HUP && exec mktemp -d -t "bpftruss-$1.XXXXXX")
+	scratch=$(trap '' INT TERM HUP && exec mktemp -d -p "$place" "bpftruss-$1.XXXXXX")
 	scratch_state=made
 	[ -z "$scratch_caught" ] || exit 1
 }

@@ -136,6 +136,7 @@ def test_what_is_no_number_is_left_out(tmp_path):
 # A shell that hears a signal in the moment before it waits obeys it only when the job has ended.
 SLEEPER = """
 . scripts/scratch.bash
+scratch_place() { echo "$FOLDER"; }
 scratch_make sleeper TERM
 touch "$scratch/file"
 job_start sleep 15
@@ -153,7 +154,7 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
         job.write_text("")
         script = subprocess.Popen(
             ["bash", "-eu", "-c", SLEEPER],
-            env={**os.environ, "TMPDIR": str(folder), "JOB": str(job)},
+            env={**os.environ, "FOLDER": str(folder), "JOB": str(job)},
             cwd=TOP,
             start_new_session=True,
             # A shell in the background, and nohup, have them ignored, and then no shell can hear them.
@@ -177,6 +178,19 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
             with pytest.raises(ProcessLookupError):
                 os.kill(int(job.read_text()), 0)
     assert started
+
+
+@pytest.mark.parametrize("name, mode, is_taken", [("plain", 0o711, True), ("a b", 0o755, False), ("mine", 0o700, False)])
+def test_servers_and_their_users_can_use_the_folder(name, mode, is_taken):
+    script = ". scripts/scratch.bash; scratch_make it TERM; umask; dirname $scratch"
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        place = Path(folder) / name
+        place.mkdir()
+        place.chmod(mode)
+        result = call("bash", "-euc", "umask 077; " + script, env={**os.environ, "TMPDIR": str(place)}, cwd=TOP)
+        assert result.stdout.split() == ["0022", str(place) if is_taken else "/tmp"]
+        assert (result.stderr == "") == is_taken and result.stderr.count("\n") <= 1
 
 
 # Each has a folder of its own.
