@@ -58,13 +58,14 @@ def test_what_it_does_not_know_is_refused(name, bare):
     assert result.stderr.startswith("usage: ")
 
 
-def test_the_demo_wants_root_or_sudo(bare):
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_without_root_sudo_is_wanted(name, bare):
     """Before it installs or builds anything."""
     # The script asks which user runs it, whoever runs this test.
     some_user = Path(bare["PATH"]) / "id"
     some_user.write_text("#!/bin/sh\necho 1000\n")
     some_user.chmod(0o755)
-    result = call(TOP / "scripts/demo", env=bare)
+    result = call(TOP / "scripts" / name, env=bare)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.count("\n") == 1 and "as root" in result.stderr
 
