@@ -119,6 +119,34 @@ def test_a_function_has_its_limit(tmp_path, lines, status):
     assert result.returncode == status
 
 
+# All that scripts/test needs, but nothing that takes long or rights.
+PRETENDED = {
+    "id": "echo 1000",
+    "make": "sleep 0.3",
+    "scripts/install-deps": "",
+    "sleep": '[ "$1" != 60 ] || set 0.05; exec %s "$1"' % shutil.which("sleep"),
+    "sudo": 'echo "$*" >>"$ASKED"; [ "$1" != -n ] || shift; [ "$1" = -v ] || exec "$@"',
+}
+
+
+def test_sudo_asks_once_for_a_password(tmp_path):
+    """However long it takes: what sudo remembers is renewed while it runs, and no longer."""
+    (tmp_path / "scripts").mkdir()
+    for name, script in PRETENDED.items():
+        (tmp_path / name).write_text("#!/bin/sh\n%s\n" % script)
+        (tmp_path / name).chmod(0o755)
+    for name in ("scratch.bash", "sum-tests", "test"):
+        shutil.copy(TOP / "scripts" / name, tmp_path / "scripts")
+    asked = tmp_path / "asked"
+    call(tmp_path / "scripts/test",
+         env={**os.environ, "PATH": "%s:%s" % (tmp_path, os.environ["PATH"]), "ASKED": str(asked)})  # fmt: skip
+    lines = asked.read_text().splitlines()
+    assert lines[0] == "-v" and lines.count("-v") == 1
+    assert lines.count("-n -v") >= 2
+    time.sleep(0.3)
+    assert asked.read_text().splitlines() == lines
+
+
 # --- flags ---------------------------------------------------------------------------------------
 
 
