@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("call_lines", "daemons", "harness", "recordings",
                                "reports")
 
 from cgroups import cgroup_empty, cgroup_mount  # noqa: E402
-from harness import BPFTRUSS, Lossy, live, live_together  # noqa: E402, F401
+from harness import BPFTRUSS, Lossy, live, live_together, slurp  # noqa: E402, F401
 
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.
@@ -39,7 +39,10 @@ def missing():
     with open("/proc/self/status") as lines:
         effective = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
     if effective & CAPABILITIES != CAPABILITIES:
-        return "this root has not all capabilities, as in a container: no CAP_BPF or CAP_SYS_ADMIN"
+        return "this root lacks capabilities, as in a container: CAP_BPF, CAP_PERFMON or CAP_SYS_ADMIN"
+    uid_map = "/proc/self/uid_map"
+    if os.path.exists(uid_map) and slurp(uid_map).split() != [b"0", b"0", b"4294967295"]:
+        return "this root lacks capabilities outside its user namespace, as in a rootless container"
     if not os.path.exists("/sys/kernel/btf/vmlinux"):
         return "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
     return None

@@ -147,6 +147,50 @@ def test_sudo_asks_once_for_a_password(tmp_path):
     assert asked.read_text().splitlines() == lines
 
 
+# --- its sum -------------------------------------------------------------------------------------
+
+PIECES = {
+    "unit": "ok 1 - it counts\n",
+    "systemd": "skipped: all tests of the service: no emulator\n",
+    "lint": "",
+    "oldest-kernel": "6.1 (6.1.0): 1 passed\n",
+    "newest-kernel": "7.2 (7.2.0): 1 passed\n",
+}
+NO_ROOT = "this root lacks capabilities, as in a container"
+
+
+def sum_of(folder, **reasons):
+    """What sum-tests says of two tests of each piece, which pytest skipped for a reason, or ran."""
+    for name, text in PIECES.items():
+        (folder / (name + ".out")).write_text(text)
+        (folder / (name + ".status")).write_text("0")
+    for name in ("readers", "live", "waits", "time"):
+        skipped = '<skipped message="%s"/>' % reasons[name] if reasons.get(name) else ""
+        cases = '<testcase classname="c" name="one">%s</testcase>' % skipped
+        cases += '<testcase classname="c" name="two">%s</testcase>' % skipped
+        (folder / (name + ".xml")).write_text("<testsuites>%s</testsuites>" % cases)
+        (folder / (name + ".status")).write_text("0")
+    result = call(TOP / "scripts/sum-tests", str(folder))
+    return result.returncode, result.stdout.splitlines()
+
+
+def test_what_root_cannot_run_is_skipped(tmp_path):
+    status, lines = sum_of(tmp_path, live=NO_ROOT, waits=NO_ROOT, time=NO_ROOT)
+    assert lines == [
+        *(f"skipped: {name}: all 2 tests: {NO_ROOT}" for name in ("live", "waits", "time")),
+        "skipped: systemd: all tests of the service: no emulator",
+        "6 passed, 0 failed, 4 skipped",
+    ]
+    assert status == 0
+
+
+@pytest.mark.parametrize("reason", ["needs root", "this kernel has no BTF"])
+def test_it_is_a_failure_if_nothing_ran_for_another_reason(tmp_path, reason):
+    status, lines = sum_of(tmp_path, live=reason)
+    assert status == 1 and "failed: live: nothing ran" in lines
+    assert lines[-1] == "10 passed, 1 failed, 3 skipped"
+
+
 # --- flags ---------------------------------------------------------------------------------------
 
 
