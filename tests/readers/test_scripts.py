@@ -253,6 +253,19 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
     assert started
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_makes_in_a_build_is_its_owners(tmp_path, bare):
+    (tmp_path / "chown").symlink_to(shutil.which("chown"))
+    folder = tmp_path / "build"
+    (folder / "systemd/tests").mkdir(parents=True)
+    (folder / "systemd/tests/null").symlink_to("/dev/null")
+    os.chown(folder, 1234, 1235)
+    result = call(TOP / "scripts/test-systemd", env={**bare, "O": str(folder)})
+    assert result.returncode == 0 and result.stdout.startswith("skipped: ")
+    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in folder.rglob("*")} == {(1234, 1235)}
+    assert os.stat("/dev/null").st_uid == 0
+
+
 @pytest.mark.parametrize("name, mode, is_taken", [("plain", 0o711, True), ("a b", 0o755, False), ("mine", 0o700, False)])
 def test_servers_and_their_users_can_use_the_folder(name, mode, is_taken):
     script = ". scripts/scratch.bash; scratch_make it TERM; umask; dirname $scratch"
