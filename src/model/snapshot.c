@@ -423,7 +423,7 @@ void timeline_done(struct timeline *timeline)
 
 const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "thread{|s} not counted at all",
-				  "the kernel had no memory for them" },
+				  "the kernel had no memory for them, or was busy" },
 	[LOSS_TASK_TABLE_FULL] = { "task_table_full", "call{|s} counted without process and time",
 				   "thread table full: --max-tasks" },
 	[LOSS_SLOT_TABLE_FULL] = { "slot_table_full", "call{|s} counted without process and time",
