@@ -55,7 +55,7 @@ enum call_mark {
  * programs themselves are read from the kernel and added by user space.
  */
 enum loss {
-	LOSS_TASK_UNTRACKED = 0,     /* no kernel memory for a new task, or it was busy: not counted */
+	LOSS_TASK_UNTRACKED = 0,     /* not counted: no kernel memory, or the kernel was busy */
 	LOSS_TASK_TABLE_FULL = 1,    /* calls counted by system call only: records ran out */
 	LOSS_SLOT_TABLE_FULL = 2,    /* calls counted by system call only: slots ran out */
 	LOSS_ERRNO_TABLE_FULL = 3,   /* errors counted, but their errno was not kept */
