@@ -213,8 +213,14 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 					  bool notice)
 {
 	bool chosen = task_selected(leader, comm);
-	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_look_up(leader);
+	struct task_ref *ref;
 
+	if (chosen)
+		ref = task_ref_create(leader);
+	else if (*(volatile u32 *)&control.starting)
+		ref = task_ref_find(leader);
+	else
+		ref = task_ref_look_up(leader);
 	if (chosen && !ref)
 		process_left_out();
 	if (!ref || ref->flags & TASK_IGNORED)
@@ -288,13 +294,14 @@ static __always_inline bool leave_pending(const struct task_record *record,
 /* A call by a counted thread after some process has left: was it its own? Returns true if so. */
 static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
 {
-	struct task_ref *ref = task_ref_look_up(task), *leader;
+	const u32 leaves = *(volatile u32 *)&membership.leaves;
+	struct task_ref *ref = task_ref_look_up(task), *leader = task_leader_look_up(task);
 
-	if (record)
-		record->leaves_seen = membership.leaves;
-	leader = task_leader_look_up(task);
-	if (lookups_can_fail && !leader && lookups_fail(task))
+	/* It asks again at its next call. */
+	if (lookups_can_fail && (!ref || !leader) && lookups_fail(task))
 		return false;
+	if (record)
+		record->leaves_seen = leaves;
 	if (!ref || ref->flags & TASK_TARGET || (leader && ref_is_chosen(leader)))
 		return false;
 	task_end(task, ref);

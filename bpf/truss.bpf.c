@@ -198,6 +198,17 @@ LOOKED_AT_ONCE int fork_note(u32 index)
 	return 0;
 }
 
+/* Nothing can be kept with a new task, or nobody knows whether it counts. */
+static __always_inline int fork_unseen(bool is_thread)
+{
+	/* A thread finds out at its first call; nobody looks for a process. */
+	if (is_thread)
+		joins_announce();
+	else
+		loss_add(LOSS_TASK_UNTRACKED);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -207,7 +218,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (!counting())
 		return 0;
-	parent_ref = task_ref_look_up(parent);
+	parent_ref = task_ref_find(parent);
+	if (lookups_can_fail && !parent_ref && task_may_count(parent) && lookups_fail(parent))
+		return fork_unseen(same_process);
 	counted = parent_ref && parent_ref->flags & TASK_COUNTED;
 	inherited = counted ? parent_ref->flags & (TASK_TARGET | TASK_FOLLOW) : 0;
 	if (!same_process && !(inherited & TASK_FOLLOW)) {
@@ -217,14 +230,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!counted)
 		return 0;
 	ref = task_ref_create(child);
-	if (!ref) {
-		/* A thread finds out at its first call; nobody looks for a process. */
-		if (same_process)
-			joins_announce();
-		else
-			loss_add(LOSS_TASK_UNTRACKED);
-		return 0;
-	}
+	if (!ref)
+		return fork_unseen(same_process);
 	if (!same_process && !inherited)
 		ref_choose(ref);
 	if (!task_claim(ref))
@@ -372,9 +379,13 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		process_reconsider(task->group_leader, &comm, false);
 	}
 	leader_ref = task_ref_find(task->group_leader);
-	if (lookups_can_fail && !leader_ref && lookups_fail(task)) {
-		__sync_fetch_and_add(&membership.left_out, 1);
-		return 0;
+	if (lookups_can_fail && !leader_ref) {
+		if (lookups_fail(task)) {
+			__sync_fetch_and_add(&membership.left_out, 1);
+			return 0;
+		}
+		/* Whoever was in the way may have gone on before that was asked. */
+		leader_ref = task_leader_find(task);
 	}
 	if (!process_is_wanted(leader_ref))
 		return 0;
@@ -472,7 +483,7 @@ int list_calls(struct bpf_iter__task *ctx)
 
 	if (!task || !task_may_count(task))
 		return 0;
-	record = task_record_find(task);
+	record = ref_record(task_ref_find(task), task);
 	if (!record || record->flags & RECORD_EXITING)
 		return 0;
 	listed.pid = record->pid;

@@ -319,6 +319,7 @@ void collector_free(struct collector *c)
 
 /* Far more than any number of threads that are being made calls for. */
 #define MAX_PASSES    1000
+#define MAX_EXECS     10
 #define PASS_PAUSE_NS (1000 * 1000)
 #define JOIN_PAUSE_MS 10
 
@@ -382,6 +383,22 @@ static int collector_adopt_all(struct collector *c)
 	if (raised && sched_setscheduler(0, policy, &before))
 		sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &before);
 	return more < 0 ? more : 0;
+}
+
+/* Once a thread is adopted, it has a mark of its own that it takes through an exec. */
+static int collector_adopt_targets(struct collector *c)
+{
+	int err = 0;
+
+	collector_mark_again(c);
+	for (int i = 0; i < MAX_EXECS && !err; i++) {
+		err = collector_adopt_all(c);
+		if (!collector_mark_again(c))
+			return err;
+	}
+	/* It executes programs faster than they can be found. */
+	c->left_out = (uint32_t)max_u64(c->left_out, 1);
+	return err;
 }
 
 static bool collector_joins_pending(const struct collector *c)
@@ -482,11 +499,7 @@ int collector_start(struct collector *c, struct diag *d)
 	c->start_ns = clock_mono_ns();
 	__atomic_store_n(&c->skel->data_control->control.starting, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
-	/* Once a thread is adopted, it has a mark of its own that it takes through an exec. */
-	do {
-		collector_mark_again(c);
-		err = collector_adopt_all(c);
-	} while (!err && collector_mark_again(c));
+	err = collector_adopt_targets(c);
 	__atomic_store_n(&c->skel->data_control->control.starting, 0, __ATOMIC_SEQ_CST);
 	return outcome(err, "list the tasks", d);
 }

@@ -141,7 +141,7 @@ uint32_t collector_wants_threads(const struct collector *collector,
 				 const struct collector_options *options);
 
 /*
- * What that is never given back is nearly used up, or all that one user may have, in words: the numbers of
+ * Which of what is never given back is nearly used up, or all that one user may have, in words: the numbers of
  * files with code, or the room for stacks or paths. A new collector begins with all of it. NULL: nothing.
  */
 const char *collector_worn_by(const struct collector *collector);

@@ -272,6 +272,17 @@ static bool target_is_unmarked(const struct collector *c, int pidfd)
 				    0) == -ENOENT;
 }
 
+/* Leaves alone what another program has made of it meanwhile. False: it has ended, or so. */
+static bool target_mark_anew(struct collector *c, int pidfd, const struct task_ref *ref)
+{
+	int err = bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref,
+				       sizeof(*ref), BPF_NOEXIST);
+
+	if (err && err != -ESRCH && err != -EEXIST)
+		c->left_out = (uint32_t)max_u64(c->left_out, 1);
+	return !err;
+}
+
 bool collector_mark_again(struct collector *c)
 {
 	bool any = false;
@@ -283,9 +294,9 @@ bool collector_mark_again(struct collector *c)
 
 		if (c->follows_targets)
 			ref.flags |= TASK_FOLLOW;
-		if (pidfd >= 0 && process_is_so_old(pid, c->marked_ns) &&
-		    target_is_unmarked(c, pidfd))
-			any |= !object_mark(c, pidfd, &ref);
+		if (pidfd >= 0 && target_is_unmarked(c, pidfd) &&
+		    process_is_so_old(pid, c->marked_ns))
+			any |= target_mark_anew(c, pidfd, &ref);
 	}
 	return any;
 }

@@ -16,6 +16,7 @@ import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
 from harness import BPFTRUSS, need_unshare, play_all, program, run, until
+from test_cost import Steer
 
 THREADS = 7
 CALLS = 1009
@@ -131,15 +132,13 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
     assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
 
 
-def test_a_process_whose_first_thread_has_ended_stands_under_the_unit_that_it_was_moved_to(live, cgroup):
+def test_a_process_whose_first_thread_had_ended_stands_under_the_unit_that_it_was_moved_to(live, cgroup):
     path = cgroup("bpftruss-moved.service")
     target = live.spawn(sys.executable, "-c", LEADERLESS, "headless", stdin=subprocess.PIPE)
     until(lambda: target.state() == "Z", "the first thread has ended")
-    bpftruss = live.attach(target.pid)
+    steer = live.add(Steer, target.pid)
     move(target.pid, path)
-    target.tell(b"\n")
-    assert target.wait() == 0
-    assert bpftruss.report().all("unit") == {"bpftruss-moved.service"}
+    assert steer.report().all("unit") == {"bpftruss-moved.service"}
 
 
 @pytest.mark.parametrize("into", [True, False], ids=["into", "out of"])

@@ -298,7 +298,7 @@ def test_ctrl_c_at_any_moment_leaves_no_folder(tmp_path, words):
             start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-        time.sleep(moment / 400)
+        time.sleep(moment / 100)
         seen += len(list(folder.iterdir()))
         # To all of it, as from a terminal.
         os.killpg(script.pid, signal.SIGINT)
