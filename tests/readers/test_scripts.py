@@ -285,7 +285,7 @@ def test_ctrl_c_at_any_moment_leaves_no_folder(tmp_path, words):
     folder, seen = tmp_path / "folder", 0
     folder.mkdir()
     for name in ("cc", "systemd-analyze"):
-        (tmp_path / name).write_text("#!/bin/sh\nexec sleep 0.05\n")
+        (tmp_path / name).write_text("#!/bin/sh\nexec sleep 1\n")
         (tmp_path / name).chmod(0o755)
     for moment in range(20):
         script = subprocess.Popen(
