@@ -52,10 +52,10 @@ static bool cgroups_are_absolute(void)
 	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == INITIAL_CGROUPNS;
 }
 
-int object_mark(struct collector *c, int pidfd, const struct task_ref *ref)
+int object_mark(struct collector *c, int pidfd, const struct task_ref *ref, uint64_t flags)
 {
 	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref, sizeof(*ref),
-				    BPF_ANY);
+				    flags);
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
@@ -81,7 +81,7 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 	 * programs how clocks differ.
 	 */
 	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	err = pidfd < 0 ? -errno : object_mark(c, pidfd, &ref);
+	err = pidfd < 0 ? -errno : object_mark(c, pidfd, &ref, BPF_ANY);
 	return outcome(err, "mark bpftruss itself", d);
 }
 
@@ -317,7 +317,7 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
-/* Far more than any number of threads that are being made calls for. */
+/* Far more than any number of threads that are being made calls for, or that execute programs meanwhile. */
 #define MAX_PASSES    1000
 #define MAX_EXECS     10
 #define PASS_PAUSE_NS (1000 * 1000)

@@ -113,9 +113,9 @@ struct reading {
 
 /*
  * Notes ref's flags on the first thread of the process that pidfd is of. 0, -ESRCH when it has ended
- * (or the kernel does not show it), or another -errno.
+ * (or the kernel does not show it), -EEXIST with BPF_NOEXIST in flags if there are some, or another -errno.
  */
-int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
+int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref, uint64_t flags);
 
 /*
  * Marks the targets whose mark has gone with their first thread: another thread has executed a program since, and

@@ -254,7 +254,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		ref.flags |= TASK_AWAIT_EXEC;
 	c->has_command |= options->await_exec;
 	c->follows_targets |= options->follow;
-	err = object_mark(c, pidfd, &ref);
+	err = object_mark(c, pidfd, &ref, BPF_ANY);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
 	if (err)
@@ -275,8 +275,7 @@ static bool target_is_unmarked(const struct collector *c, int pidfd)
 /* Leaves alone what another program has made of it meanwhile. False: it has ended, or so. */
 static bool target_mark_anew(struct collector *c, int pidfd, const struct task_ref *ref)
 {
-	int err = bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref,
-				       sizeof(*ref), BPF_NOEXIST);
+	int err = object_mark(c, pidfd, ref, BPF_NOEXIST);
 
 	if (err && err != -ESRCH && err != -EEXIST)
 		c->left_out = (uint32_t)max_u64(c->left_out, 1);
