@@ -47,13 +47,13 @@ NOTHING["errnos"] = {}
 
 
 def until(condition, what):
-    """Waits for something that happens within milliseconds, and returns it."""
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
+    """Waits for something that happens soon, and returns it; asks less often the longer it takes."""
+    start = time.monotonic()
+    while (waited_s := time.monotonic() - start) < DEADLINE_S:
         value = condition()
         if value:
             return value
-        time.sleep(0.001)
+        time.sleep(min(max(waited_s / 8, 0.001), 0.05))
     raise AssertionError("did not happen: " + what)
 
 
