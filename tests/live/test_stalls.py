@@ -16,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import zlib
 
 import pytest
@@ -207,6 +208,8 @@ def test_perf_maps_hold_up_nobody(start, loads):
     numbers = itertools.count(1)
 
     def play():
+        """Not too often: each function is a stack of its own, and counting begins anew after some thousand."""
+        time.sleep(0.05)
         number = next(numbers)
         for each in programs:
             each.do("jit made_%d 1" % number)
