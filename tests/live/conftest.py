@@ -86,22 +86,31 @@ def attempts(config):
     return 3 if config.pluginmanager.getplugin("kernels.repeats") else 4
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
-    repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
+def note_losses(item, error):
+    """Notes whether the test is to be tried again, because a report had losses that a kernel is allowed."""
+    repeats = item.config.pluginmanager.getplugin("kernels.repeats")
     # The kernel skips a program, or has no task storage for a child while somebody who was preempted on this CPU
     # is changing some; a module says what else a busy host may keep from its reports.
-    may_be = {"switch_unseen", "untracked_tasks"} | getattr(pyfuncitem.module, "OF_A_BUSY_HOST", set())
+    may_be = {"switch_unseen", "untracked_tasks"} | getattr(item.module, "OF_A_BUSY_HOST", set())
     allowed = repeats.only_missed if repeats else may_be.issuperset
+    item.again = isinstance(error, Lossy) and bool(allowed(error.losses))
+    if item.again:
+        item.warn(pytest.PytestWarning("its report had %s" % error.losses))
+    return item.again and item.is_last_attempt and repeats
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
     outcome = yield
-    error = outcome.excinfo[1] if outcome.excinfo else None
-    pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))
-    if pyfuncitem.again:
-        pyfuncitem.warn(pytest.PytestWarning("its report had %s" % error.losses))
-    if pyfuncitem.again and pyfuncitem.is_last_attempt and repeats:
+    if note_losses(pyfuncitem, outcome.excinfo and outcome.excinfo[1]):
         outcome.force_exception(pytest.skip.Exception(
             "calls were missed each time, and each report said so"))
+
+
+def pytest_runtest_makereport(item, call):
+    """The report may be that of a fixture."""
+    if call.when == "setup" and call.excinfo:
+        note_losses(item, call.excinfo.value)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -117,6 +126,8 @@ def pytest_runtest_protocol(item, nextitem):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         if not item.again:
             break
+        # Those of the module may be what failed.
+        item.session._setupstate.teardown_exact(item.session)
         item._initrequest()
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
