@@ -256,6 +256,14 @@ static inline void child_kill(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* AddressSanitizer keeps the last 16 MiB that were freed, not 256: a fork copies the page tables of all of it. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=16";
+}
+
 /* A test defines it that is started as one of its own processes, or has to prepare something. */
 __attribute__((weak)) void test_begin(int argc, char **argv);
 
