@@ -479,7 +479,9 @@ veristat: $(O)/collect/verifier ## what the running kernel's verifier examines; 
 SAMPLES := $(O)/samples
 SAMPLERS := $(addprefix $(O)/unit/,test_pprof test_pictures test_flame test_over_time test_page test_exemplars test_metrics)
 
-check-readers: all $(SAMPLERS) ## how pprof, browsers and `make install` handle our files; needs no root
+readers-need: all $(SAMPLERS)
+
+check-readers: readers-need ## how pprof, browsers and `make install` handle our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
 	$(Q)for test in $(SAMPLERS); do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
 	$(Q)O="$(ABS_O)" SAMPLES_DIR="$(ABS_O)/samples" python3 -m pytest -q -rs tests/readers
@@ -636,5 +638,5 @@ clean: ## remove what was built
 FORCE:
 
 .PHONY: FORCE all help check check-live check-live-time check-live-waits check-live-programs check-readers check-kernels \
-	kernels-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
+	kernels-need readers-need drills test test-kernels test-systemd veristat fuzz bench pictures lint tidy install \
 	uninstall core core-after-all static static-if-possible deb test-packages release clean
