@@ -10,6 +10,7 @@
  * starting: processes that exist already are being asked about.
  * calls_off, stacks_off, errnos_off: these cost too much now. Calls that are not sent, or have no stack or
  * errno, are counted as such.
+ * follows: the children of some target are counted, too.
  */
 struct {
 	__u32 counting;
@@ -17,6 +18,7 @@ struct {
 	__u32 stacks_off;
 	__u32 errnos_off;
 	__u32 calls_off;
+	__u32 follows;
 } control __attribute__((aligned(64))) SEC(".data.control");
 
 static __always_inline bool counting(void)

@@ -388,7 +388,7 @@ LOOKED_AT_ONCE int layout_check(const struct mapping_change *call)
 
 	if (!stacks || !call)
 		return 0;
-	leader = task_leader_find(task);
+	leader = task_leader_look_up(task);
 	if (!leader || !leader->layout)
 		return 0;
 	pages = task_exec_pages(task);

@@ -94,7 +94,7 @@ static __always_inline struct task_ref *task_leader_look_up(struct task_struct *
 	struct task_struct *leader = task->group_leader;
 	struct task_ref *ref = task_ref_get(leader);
 
-	if (lookups_can_fail && !ref && lookups_fail(leader))
+	if (lookups_can_fail && !ref && task_may_count(leader) && lookups_fail(leader))
 		loss_add(LOSS_LOOKUP_BUSY);
 	return ref;
 }

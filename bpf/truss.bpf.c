@@ -204,8 +204,8 @@ static __always_inline int fork_unseen(bool is_thread)
 	/* A thread finds out at its first call; nobody looks for a process. */
 	if (is_thread)
 		joins_announce();
-	else
-		loss_add(LOSS_TASK_UNTRACKED);
+	else if (nr_selectors || *(volatile u32 *)&control.follows)
+		process_left_out();
 	return 0;
 }
 
@@ -471,6 +471,10 @@ static __always_inline void listed_fill(struct listed_thread *listed, struct tas
 	listed->age_ns = now - (listed->is_exact ? enter_ns : record->start_ns - record->slept_ns);
 	if (!task->on_cpu)
 		listed_arguments(listed, task);
+	/* They are those of the call whose number was read. */
+	stores_order();
+	if (listed->is_exact && seen->enter_ns != enter_ns)
+		listed->is_still = 0;
 }
 
 /* Lists what each counted thread is doing. */

@@ -54,8 +54,11 @@ static bool cgroups_are_absolute(void)
 
 int object_mark(struct collector *c, int pidfd, const struct task_ref *ref, uint64_t flags)
 {
-	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref, sizeof(*ref),
-				    flags);
+	int err = bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref,
+				       sizeof(*ref), flags);
+
+	/* So says the kernel of a process that has been waited for. */
+	return err == -ENOENT ? -ESRCH : err;
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,

@@ -253,7 +253,8 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
 	c->has_command |= options->await_exec;
-	c->follows_targets |= options->follow;
+	if (options->follow)
+		c->follows_targets = c->skel->data_control->control.follows = true;
 	err = object_mark(c, pidfd, &ref, BPF_ANY);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
