@@ -200,10 +200,10 @@ $(CORE): $(CORE_OBJ)
 
 # elfutils 0.192, of Debian 13, has a libelf.a that lacks functions (its bug 32293).
 static-if-possible: all
-	$(Q)$(if $(CROSS)$(filter 1,$(SAN)),,$(MAKE) static >$(O)/static.log 2>&1 || \
-		{ grep -q eu_search_tree $(O)/static.log && \
+	$(Q)$(if $(CROSS)$(filter 1,$(SAN)),,log=$(O)/static.$$$$; trap 'rm -f $$log' EXIT; $(MAKE) static >$$log 2>&1 || \
+		{ grep -q eu_search_tree $$log && \
 		echo "skipped: the static file: libelf.a of this system lacks functions"; } || \
-		{ cat $(O)/static.log; exit 1; })
+		{ cat $$log; exit 1; })
 
 # --- tests --------------------------------------------------------------------------------------
 # Unit tests link the whole of user space but most of its commands and of the daemon, and what needs

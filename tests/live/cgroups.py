@@ -21,6 +21,11 @@ def cgroup_mount():
     pytest.skip("no cgroup version 2 file system is mounted")
 
 
+def own(name):
+    """The name of a cgroup that no other run of these tests on this host makes."""
+    return "bpftruss-%d-%s" % (os.getpid(), name)
+
+
 def move(pid, path):
     write(os.path.join(path, "cgroup.procs"), pid)
 

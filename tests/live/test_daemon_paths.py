@@ -9,7 +9,7 @@ import collections
 import pytest
 
 from daemons import must_equal_seen_whole, start_daemon, watched
-from harness import must_equal, until
+from harness import must_equal, must_say_exact, until
 from reports import add_up, by, parse_csv
 from test_paths import ERRORS, KNOWN, THREADS
 
@@ -88,7 +88,7 @@ def test_paths_without_room_are_added_up_and_said(live, tmp_path):
     assert (table["used"], table["capacity"]) == (100, 100) and daemon.status("exact")
     text = daemon.verb("status")
     assert "paths 100 of 100 (100%)" in text and "%d calls counted without" % others in text
-    assert "exact: no call is missing" in daemon.verb("history", "-w", "--step", "all")
+    must_say_exact(daemon.verb("history", "-w", "--step", "all"))
 
 
 def test_paths_of_ended_processes_are_kept_while_there_is_room(live, tmp_path):

@@ -20,6 +20,7 @@ from daemons import READ_ANEW, memory_kib, must_be_below, start_daemon, watched
 from harness import BPFTRUSS, Lossy, run, until, write
 from recordings import Target, opened, sums_of, target  # noqa: F401
 
+OF_A_BUSY_HOST = {"calls"}
 NOBODY = 65534
 NOT_RECORDING = "set 'record = yes' in [recorder]"
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, TOP, need, program, slurp
+from harness import BUILD, TOP, must_say_exact, need, program, slurp
 
 CORE = os.path.join(BUILD, "bpftruss-core")
 LIBRARIES = {"libbpf", "libelf", "libz"}
@@ -33,7 +33,7 @@ def test_it_counts(tmp_path):
     report = slurp(tmp_path / "report").decode()
     assert result.returncode == 0, result.stderr
     assert re.search(r"^getppid +\S+ +1009\b", report, re.M), report
-    assert "exact: no call is missing" in report
+    must_say_exact(report)
 
 
 def test_it_prints_calls_and_tables(tmp_path):

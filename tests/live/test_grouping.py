@@ -14,9 +14,9 @@ import sys
 
 import pytest
 
-from cgroups import move
+from cgroups import move, own
 from daemons import start_daemon
-from harness import BPFTRUSS, IS_X86, run, until
+from harness import BPFTRUSS, IS_X86, must_be_exact, run, until
 from reports import KEYS, add_up, by, count_csv, count_text, crew_at_rest, must_add_up, parse_csv
 
 COLUMNS = (
@@ -151,10 +151,10 @@ def test_threads_that_have_ended_keep_their_names(tmp_path):
 
 
 def test_by_unit_tells_cgroups_apart(live, cgroup):
-    names = ["bpftruss-one.service", "bpftruss-two.service"]
+    names = [own("one.service"), own("two.service")]
     targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
     for name, target in zip(names, targets):
-        move(target.pid, cgroup("bpftruss.slice", name))
+        move(target.pid, cgroup(own("both.slice"), name))
     rows = count_together(live, targets, "-f", "--by", "unit")
     assert by(rows, "unit") == {(name,): calls_of(each) for name, each in zip(names, targets)}
 
@@ -325,7 +325,7 @@ def test_a_table_by_user_does_not_speak_of_who_did_not_change(live):
 
 @pytest.mark.parametrize("options", [["-n", "lingers"], []])
 def test_a_live_process_stands_under_the_unit_that_it_was_moved_to(live, cgroup, options):
-    path = cgroup("bpftruss-moved.service")
+    path = cgroup(own("moved.service"))
     target = live.workload("lingers", os.geteuid(), CALLS)
     bpftruss = live.choose(*options) if options else live.attach(target.pid)
     target.go()
@@ -333,9 +333,9 @@ def test_a_live_process_stands_under_the_unit_that_it_was_moved_to(live, cgroup,
     move(target.pid, path)
     (report,) = end(bpftruss)
     process = process_of(report, target.pid)
-    assert (process["unit"], process["cgroup_changes"]) == ("bpftruss-moved.service", 1)
+    assert (process["unit"], process["cgroup_changes"]) == (own("moved.service"), 1)
     assert process["user_changes"] == 0
-    assert {row["unit"] for row in report["rows"]} == {"bpftruss-moved.service"}
+    assert {row["unit"] for row in report["rows"]} == {own("moved.service")}
 
 
 def test_a_live_process_has_the_name_that_it_gave_itself(live):
@@ -423,6 +423,6 @@ def test_a_thread_alone_has_no_more_time_than_there_was(live):
     assert result.returncode == 0, result.stderr
     for line in result.stdout.splitlines():
         data = json.loads(line)
-        assert data["exact"]
+        must_be_exact(data)
         assert sum(process["threads_ns"] for process in data["processes"]) <= data["elapsed_ns"]
         assert {process["comm"] for process in data["processes"]} == {target_comm(target.pid)}

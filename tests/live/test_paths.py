@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from harness import BUILD, IS_X86, NATIVE, must_equal, run
+from harness import BUILD, IS_X86, NATIVE, must_be_exact, must_equal, must_say_exact, run
 from reports import add_up, by, count_csv, count_text, must_add_up, parse_csv
 
 THREADS = 4
@@ -109,6 +109,7 @@ def test_the_table_has_a_line_for_each_path_whatever_is_in_it(live):
     # On a screen, the end of a path is what says most.
     (cut,) = [path for path in lines if path.endswith("xx…")]
     assert cut.startswith("..x") and lines[cut] == str(KNOWN[LONG])
+    must_say_exact(text)
     assert "\x1b" not in text and "exact: no call is missing" in text
 
 
@@ -166,7 +167,7 @@ def test_intervals_add_up_path_by_path(live):
     calls = collections.Counter()
     lines = [json.loads(line) for line in bpftruss.text().splitlines()]
     for line in lines:
-        assert line["exact"]
+        must_be_exact(line)
         for row in line["rows"]:
             if row["calls"]:
                 calls[row["path"]] += row["calls"]

@@ -14,7 +14,7 @@ import uuid
 
 import pytest
 
-from cgroups import cgroup_mount, cgroup_remove, move
+from cgroups import cgroup_mount, cgroup_remove, move, own
 from harness import BPFTRUSS, need_unshare, play_all, program, run, until
 from test_cost import Steer
 
@@ -133,21 +133,21 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
 
 
 def test_a_process_whose_first_thread_had_ended_stands_under_the_unit_that_it_was_moved_to(live, cgroup):
-    path = cgroup("bpftruss-moved.service")
+    path = cgroup(own("moved.service"))
     target = live.spawn(sys.executable, "-c", LEADERLESS, "headless", stdin=subprocess.PIPE)
     until(lambda: target.state() == "Z", "the first thread has ended")
     steer = live.add(Steer, target.pid)
     move(target.pid, path)
-    assert steer.report().all("unit") == {"bpftruss-moved.service"}
+    assert steer.report().all("unit") == {own("moved.service")}
 
 
 @pytest.mark.parametrize("into", [True, False], ids=["into", "out of"])
 def test_a_process_that_moves_into_or_out_of_a_cgroup_is_counted_meanwhile(live, cgroup, into):
-    inner, target = cgroup("bpftruss-test", "inner"), becomes(live, "nothing", "-")
+    inner, target = cgroup(own("test"), "inner"), becomes(live, "nothing", "-")
     if not into:
         move(target.pid, inner)
-    path = os.path.join(cgroup_mount(), "bpftruss-test")
-    bpftruss = live.choose(*(["--wait", "-g", "bpftruss-test"] if into else ["-g", path]))
+    path = os.path.join(cgroup_mount(), own("test"))
+    bpftruss = live.choose(*(["--wait", "-g", own("test")] if into else ["-g", path]))
     target.go()
     target.wait_asleep_in("read", fd=0)
     move(target.pid, inner if into else cgroup_mount())
@@ -155,10 +155,10 @@ def test_a_process_that_moves_into_or_out_of_a_cgroup_is_counted_meanwhile(live,
 
 
 def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
-    unit = cgroup("test.slice", "bpftruss-test.service", "payload")
+    unit = cgroup(own("test.slice"), own("test.service"), "payload")
     inside, outside = live.workload("calls"), live.workload("calls")
     move(inside.pid, unit)
-    bpftruss = live.choose("-u", "bpftruss-test")
+    bpftruss = live.choose("-u", own("test"))
     outside.play()
     report = change(bpftruss, inside)
     assert report.all("pid") == {inside.pid}
@@ -175,12 +175,12 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     target = live.workload("calls")
     bpftruss = live.attach(target.pid)
     bpftruss.signal(signal.SIGSTOP)
-    unit = cgroup("test.slice", "bpftruss-gone.service")
+    unit = cgroup(own("test.slice"), own("gone.service"))
     move(target.pid, unit)
     target.play()
     stop_unit(unit)
     bpftruss.signal(signal.SIGCONT)
-    assert bpftruss.report().all("unit") == {"bpftruss-gone.service"}
+    assert bpftruss.report().all("unit") == {own("gone.service")}
 
 
 def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
@@ -188,16 +188,16 @@ def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
     slices = ["x" * 100 + str(i) + ".slice" for i in range(4)]
     target = live.workload("calls")
     bpftruss = live.attach(target.pid)
-    move(target.pid, cgroup(*slices, "bpftruss-deep.service"))
+    move(target.pid, cgroup(own("deep.slice"), *slices, "bpftruss-deep.service"))
     target.go()
     assert bpftruss.report().all("unit") == {"bpftruss-deep.service"}
 
 
 def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
-    unit = cgroup("bpftruss-test.service")
+    unit = cgroup(own("test.service"))
     first = live.workload("calls")
     move(first.pid, unit)
-    bpftruss = live.choose("-u", "bpftruss-test")
+    bpftruss = live.choose("-u", own("test"))
     first.play()
     stop_unit(unit)
     second = live.workload("calls")
@@ -315,10 +315,10 @@ def test_a_target_that_does_not_exist_is_an_error(live, arguments, sentence):
 
 
 def test_a_unit_that_is_nearly_called_so_is_suggested(cgroup):
-    cgroup("test.slice", "bpftruss-frobnicator.service")
-    refused = run("-c", "-u", "bpftruss-frobnicatro")
+    cgroup(own("test.slice"), own("frobnicator.service"))
+    refused = run("-c", "-u", own("frobnicatro"))
     assert refused.returncode == 1
-    assert 'did you mean "bpftruss-frobnicator"?' in refused.stderr
+    assert 'did you mean "%s"?' % own("frobnicator") in refused.stderr
 
 
 def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
@@ -367,7 +367,7 @@ def test_processes_that_change_their_names_all_the_time_are_counted_under_each(l
     targets = [live.workload("renames", unique("yes"), 700) for _ in range(number)]
     play_all(targets)
     report = bpftruss.interrupt(lossy=True)
-    assert report.data["exact"] is True
+    report.may_lose()
     assert [report.total("getppid", pid=target.pid) for target in targets] == [2 * 700] * number
     assert report.total("getsid") == 0
 

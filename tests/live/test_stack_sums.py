@@ -116,13 +116,14 @@ def test_folded_stacks_add_up_to_the_calls(live, tmp_path):
 # --- slow calls only -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit, calls", [("5ms", 20), ("5s", 0)])
-def test_only_slow_calls_are_counted_when_asked_for(live, limit, calls):
+@pytest.mark.parametrize("limit, limit_ns, calls", [("5ms", 5 * MS, 20), ("5s", 5000 * MS, 0)])
+def test_only_slow_calls_are_counted_when_asked_for(live, limit, limit_ns, calls):
+    """On a busy host others are slow, too."""
     report, table = live.count("times", "sleep", 20, options=["--stacks", "--slower-than", limit])
     assert table.total("nanosleep") == 20
-    assert (report.sum("calls"), report.total("nanosleep")) == (calls, calls)
+    assert report.total("nanosleep") == calls
     for row in (row for row in report.rows if row["calls"]):
-        assert row["min_ns"] >= 5 * MS
+        assert row["min_ns"] >= limit_ns
         must_be_complete([row])
 
 

@@ -46,9 +46,10 @@ def test_the_time_of_a_slow_resolver_is_sleep_and_not_cpu(live, call):
     names = ("poll", "ppoll") if call == "poll" else ("recvfrom",)
     (row,) = [row for row in report.rows if row["syscall"] in names]
     assert row["calls"] == 1
-    assert 0.45e9 < row["sleep_ns"] <= row["wall_ns"]
-    assert row["cpu_ns"] < 0.02e9
-    assert report.sum("cpu_ns") < report.data["elapsed_ns"] - 0.45e9
+    # On a busy host the call may begin some time after the question was sent, and end after the answer.
+    assert 0.2e9 < row["sleep_ns"] <= row["wall_ns"]
+    assert row["wall_ns"] - row["sleep_ns"] - (row["runq_ns"] or 0) < 0.02e9
+    assert report.sum("cpu_ns") < report.data["elapsed_ns"] - row["sleep_ns"]
 
 
 CHURN = """

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import BPFTRUSS, Lossy, need, need_terminals, slurp, until
+from harness import BPFTRUSS, must_be_exact, must_say_exact, need, need_terminals, slurp, until
 from test_paths import KNOWN, THREADS
 
 FOREVER = 1000000  # rounds
@@ -42,11 +42,6 @@ def wait_frames(process, count):
     """Until it has written so many more."""
     seen = len(objects(process))
     until(lambda: len(objects(process)) >= seen + count, "%d intervals" % count)
-
-
-def must_be_exact(data):
-    if not data["exact"]:
-        raise Lossy({name: count for name, count in data["losses"].items() if count})
 
 
 def objects(process):
@@ -135,8 +130,9 @@ def test_the_time_of_a_single_thread_adds_up(live):
     assert sum(line[key] for key in states) == line["threads_ns"] == data["elapsed_ns"]
     assert line["sleep_ns"] > data["elapsed_ns"] / 2
     # At most 100 rounds a second; at least 10 on the slowest machine.
-    assert 10 * 12 <= line["calls"] <= 102 * 12
-    assert line["errors"] <= 102
+    most = data["elapsed_ns"] / 10**7 + 2
+    assert 10 * 12 <= line["calls"] <= most * 12
+    assert line["errors"] <= most
     assert 10_000_000 <= line["max_ns"] <= 1_000_000_000
 
 
@@ -155,9 +151,7 @@ def test_once_is_one_frame_of_text(live):
     assert process.wait() == 0, process.stderr()
     lines = process.stdout().decode("ascii").splitlines()
     assert len(lines) == 5 and lines[0].startswith("bpftruss top")
-    if lines[2].startswith("not exact: 1 context switch not seen "):
-        raise Lossy({"switch_unseen": 1})
-    assert lines[2].startswith("exact")
+    must_say_exact(lines[2])
     assert lines[3].split()[:3] == ["PID", "COMM", "CALLS/s"]
     assert lines[4].split()[:2] == [str(target.pid), "pace"]
     assert 100 <= float(lines[4].split()[2]) <= 1300
