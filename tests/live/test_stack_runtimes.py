@@ -58,8 +58,10 @@ def ask(live, argv, ready=lambda pid: None, **options):
         line(2)
         return bpftruss.interrupt()
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove("/tmp/perf-%d.map" % target.pid)
+        # A JVM that was asked for its map has a socket there, too.
+        for path in ("/tmp/perf-%d.map", "/tmp/.java_pid%d"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path % target.pid)
 
 
 def must_all_contain(row, *names):
