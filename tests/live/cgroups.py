@@ -39,9 +39,13 @@ def cgroup_remove(path):
 
 
 def cgroup_empty(path, root):
-    """Removes a cgroup, whose processes go to the root."""
-    for pid in slurp(os.path.join(path, "cgroup.procs")).split():
-        move(int(pid), root)
+    """
+    Removes a cgroup, whose processes go to the root. One whose first thread had ended when it was moved here
+    has none in cgroup.procs; any thread stands for its process.
+    """
+    threads = os.path.join(path, "cgroup.threads")
+    for tid in slurp(threads if os.path.exists(threads) else os.path.join(path, "tasks")).split():
+        move(int(tid), root)
     until(lambda: cgroup_remove(path), "cgroup is empty")
 
 

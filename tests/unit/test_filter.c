@@ -15,7 +15,7 @@ static struct call_record *open_call(int64_t result)
 	static const struct piece_given path = BYTES_AT(1, PATH);
 	struct call_record *record = record_of(&made);
 
-	record_begin(&made, ABI_X86_64, "openat", (uint64_t[]){ (uint64_t)-100, 1 }, result);
+	record_begin(&made, ABI_X86_64, "openat", (uint64_t[6]){ (uint64_t)-100, 1 }, result);
 	record_add(&made, &path);
 	memcpy(record->comm, "worker/1", 9);
 	record->wall_ns = 5000;
