@@ -222,7 +222,7 @@ def must_be_exact(data):
 
 
 def must_say_exact(text):
-    """A report says so, without a time that it says nothing of. With losses of a busy host, the test is tried again."""
+    """A text report says that it is. With losses of a busy host, the test is tried again."""
     unseen = re.search(r"^not exact: (\d+) context switch(es)? not seen ", text, re.M)
     if unseen:
         raise Lossy({"switch_unseen": int(unseen[1])})
