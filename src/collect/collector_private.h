@@ -95,7 +95,6 @@ struct collector {
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 	uint64_t marked_ns;         /* CLOCK_MONOTONIC at which the last target was marked */
-	bool follows_targets;       /* their children are counted, too */
 	int stop_err;               /* why the kernel's own numbers could not be read at the stop */
 };
 

@@ -253,8 +253,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
 	c->has_command |= options->await_exec;
-	if (options->follow)
-		c->follows_targets = c->skel->data_control->control.follows = true;
+	c->skel->data_control->control.follows |= options->follow;
 	err = object_mark(c, pidfd, &ref, BPF_ANY);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
@@ -292,7 +291,7 @@ bool collector_mark_again(struct collector *c)
 		const uint32_t pid = c->targets[i].pid;
 		int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0);
 
-		if (c->follows_targets)
+		if (c->skel->data_control->control.follows)
 			ref.flags |= TASK_FOLLOW;
 		if (pidfd >= 0 && target_is_unmarked(c, pidfd) &&
 		    process_is_so_old(pid, c->marked_ns))

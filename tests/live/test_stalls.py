@@ -143,7 +143,7 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, server):
         until(lambda: "a second signal reports now" in bpftruss.stderr(), "it waits")
         bpftruss.signal(signal.SIGINT)
         # The servers would have kept it for a minute.
-        bpftruss.popen.wait(30)
+        bpftruss.popen.wait(20)
     assert not server.asked
     assert Report(bpftruss.text(), lossy=True).total("execve") >= 1
 

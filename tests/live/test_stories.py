@@ -17,7 +17,7 @@ from reports import SUMS, add_up, by, parse_csv
 
 def answer_late(server):
     question, client = server.recvfrom(512)
-    time.sleep(0.5)
+    time.sleep(0.8)
     # A response with no such name.
     server.sendto(question[:2] + b"\x81\x83" + question[4:], client)
 
@@ -47,7 +47,7 @@ def test_the_time_of_a_slow_resolver_is_sleep_and_not_cpu(live, call):
     (row,) = [row for row in report.rows if row["syscall"] in names]
     assert row["calls"] == 1
     # On a busy host the call may begin some time after the question was sent, and end after the answer.
-    assert 0.2e9 < row["sleep_ns"] <= row["wall_ns"]
+    assert 0.45e9 < row["sleep_ns"] <= row["wall_ns"]
     assert row["wall_ns"] - row["sleep_ns"] - (row["runq_ns"] or 0) < 0.02e9
     assert report.sum("cpu_ns") < report.data["elapsed_ns"] - row["sleep_ns"]
 
