@@ -218,7 +218,7 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	if (chosen)
 		ref = task_ref_create(leader);
 	else if (*(volatile u32 *)&control.starting)
-		ref = task_ref_find(leader);
+		ref = task_ref_get(leader);
 	else
 		ref = task_ref_look_up(leader);
 	if (chosen && !ref)
@@ -261,7 +261,7 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	struct task_ref *leader = task_leader_look_up(task);
+	struct task_ref *leader = task_ref_look_up(task->group_leader);
 
 	if (!process_is_wanted(leader))
 		return NULL;
@@ -295,10 +295,11 @@ static __always_inline bool leave_pending(const struct task_record *record,
 static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
 {
 	const u32 leaves = *(volatile u32 *)&membership.leaves;
-	struct task_ref *ref = task_ref_look_up(task), *leader = task_leader_look_up(task);
+	struct task_ref *ref = task_ref_look_up(task),
+			*leader = task_ref_look_up(task->group_leader);
 
 	/* It asks again at its next call. */
-	if (lookups_can_fail && (!ref || !leader) && lookups_fail(task))
+	if (ref_was_refused(ref, task) || ref_was_refused(leader, task->group_leader))
 		return false;
 	if (record)
 		record->leaves_seen = leaves;

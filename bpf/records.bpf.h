@@ -86,7 +86,7 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 			return record;
 	}
 	found = task_ref_get(task);
-	if (lookups_can_fail && !found && lookups_fail(task))
+	if (ref_was_refused(found, task))
 		loss_add(LOSS_LOOKUP_BUSY);
 	/* The order matters: a task gets its record before it is marked as counted. */
 	if (!found || !ref_is_counted(found))
@@ -178,7 +178,7 @@ static __always_inline bool process_is_wanted(struct task_ref *leader)
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
 	return !nr_selectors || ref->flags & TASK_TARGET ||
-	       process_is_wanted(task_leader_look_up(task));
+	       process_is_wanted(task_ref_look_up(task->group_leader));
 }
 
 /* Follows a call that sets the user of the current task. */

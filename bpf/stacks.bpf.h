@@ -185,7 +185,7 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 			      u64 kernel)
 {
 	struct task_struct *task = current_task();
-	struct task_ref *leader = task_leader_find(task);
+	struct task_ref *leader = task_ref_get(task->group_leader);
 	struct walk_context context = {};
 	struct walk *walk;
 	u32 zero = 0;
@@ -388,7 +388,7 @@ LOOKED_AT_ONCE int layout_check(const struct mapping_change *call)
 
 	if (!stacks || !call)
 		return 0;
-	leader = task_leader_look_up(task);
+	leader = task_ref_look_up(task->group_leader);
 	if (!leader || !leader->layout)
 		return 0;
 	pages = task_exec_pages(task);
@@ -415,7 +415,7 @@ static __always_inline void layout_follow(struct task_struct *task, struct pt_re
 /* A child begins with its parent's text. */
 static __always_inline void layout_inherit(struct task_struct *parent, struct task_ref *child)
 {
-	struct task_ref *leader = task_leader_find(parent);
+	struct task_ref *leader = task_ref_get(parent->group_leader);
 
 	if (!leader)
 		return;
@@ -426,7 +426,7 @@ static __always_inline void layout_inherit(struct task_struct *parent, struct ta
 /* An exec: all text is new. */
 static __always_inline void layout_forget(struct task_struct *task)
 {
-	struct task_ref *leader = task_leader_find(task);
+	struct task_ref *leader = task_ref_get(task->group_leader);
 
 	if (!leader)
 		return;

@@ -58,43 +58,33 @@ static __always_inline bool lookups_fail(struct task_struct *task)
 	return (int)bpf_task_storage_delete(&never_kept, task) == -EBUSY;
 }
 
-/*
- * Works like task_ref_find() for a task that has something, most likely. Up to 6.19 the verifier
- * looks through the types of the whole kernel for each load of a pointer from a task: some 0.5 ms.
- */
 static __always_inline struct task_ref *task_ref_get(struct task_struct *task)
 {
 	return bpf_task_storage_get(&tasks, task, NULL, 0);
 }
 
+/*
+ * Works like task_ref_get(), and is faster for a task that has nothing: for what every task comes by.
+ * Up to 6.19 the verifier looks through the types of the whole kernel for each such load of a pointer,
+ * which takes 1 ms.
+ */
 static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 {
 	return task_may_count(task) ? task_ref_get(task) : NULL;
 }
 
-/* Works like task_ref_find(); that the kernel refused to look is a loss. */
+/* Whether the kernel refused to look when no ref was found. */
+static __always_inline bool ref_was_refused(const struct task_ref *ref, struct task_struct *task)
+{
+	return lookups_can_fail && !ref && task_may_count(task) && lookups_fail(task);
+}
+
+/* Works like task_ref_get(); that the kernel refused to look is a loss. */
 static __always_inline struct task_ref *task_ref_look_up(struct task_struct *task)
 {
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_get(task);
 
-	if (lookups_can_fail && !ref && task_may_count(task) && lookups_fail(task))
-		loss_add(LOSS_LOOKUP_BUSY);
-	return ref;
-}
-
-/* Finds the storage of a task's leader. */
-static __always_inline struct task_ref *task_leader_find(struct task_struct *task)
-{
-	return task_ref_get(task->group_leader);
-}
-
-/* Likewise; a refusal is a loss. */
-static __always_inline struct task_ref *task_leader_look_up(struct task_struct *task)
-{
-	struct task_struct *leader = task->group_leader;
-	struct task_ref *ref = task_ref_get(leader);
-
-	if (lookups_can_fail && !ref && task_may_count(leader) && lookups_fail(leader))
+	if (ref_was_refused(ref, task))
 		loss_add(LOSS_LOOKUP_BUSY);
 	return ref;
 }

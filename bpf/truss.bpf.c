@@ -152,8 +152,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		return 0;
 	ref = task_ref_find(prev);
 	/* A later switch makes good for any but the last. */
-	if (lookups_can_fail && !ref && task_is_dead(prev) && task_may_count(prev) &&
-	    lookups_fail(prev))
+	if (lookups_can_fail && task_is_dead(prev) && ref_was_refused(ref, prev))
 		loss_add(LOSS_LOOKUP_BUSY);
 	record = ref_record(ref, prev);
 	if (record) {
@@ -218,8 +217,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (!counting())
 		return 0;
-	parent_ref = task_ref_find(parent);
-	if (lookups_can_fail && !parent_ref && task_may_count(parent) && lookups_fail(parent))
+	parent_ref = task_ref_get(parent);
+	if (ref_was_refused(parent_ref, parent))
 		return fork_unseen(same_process);
 	counted = parent_ref && parent_ref->flags & TASK_COUNTED;
 	inherited = counted ? parent_ref->flags & (TASK_TARGET | TASK_FOLLOW) : 0;
@@ -248,7 +247,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 /* The memory that an exec points at can be read now; when the exec ends, it is gone. */
 static __always_inline void exec_note(struct task_struct *task, struct linux_binprm *bprm)
 {
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_get(task);
 	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
 	struct open_call *open;
 	u64 filename;
@@ -299,7 +298,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_get(task);
 
 	if (ref && ref->flags & TASK_COUNTED && counting())
 		task_exit(task, ref);
@@ -378,15 +377,14 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		comm_copy(&comm, task->group_leader);
 		process_reconsider(task->group_leader, &comm, false);
 	}
-	leader_ref = task_ref_find(task->group_leader);
-	if (lookups_can_fail && !leader_ref) {
-		if (lookups_fail(task)) {
-			__sync_fetch_and_add(&membership.left_out, 1);
-			return 0;
-		}
-		/* Whoever was in the way may have gone on before that was asked. */
-		leader_ref = task_leader_find(task);
+	leader_ref = task_ref_get(task->group_leader);
+	if (ref_was_refused(leader_ref, task->group_leader)) {
+		__sync_fetch_and_add(&membership.left_out, 1);
+		return 0;
 	}
+	/* Whoever was in the way may have gone on before that was asked. */
+	if (lookups_can_fail && !leader_ref)
+		leader_ref = task_ref_get(task->group_leader);
 	if (!process_is_wanted(leader_ref))
 		return 0;
 	ref = task_ref_create(task);
@@ -487,7 +485,7 @@ int list_calls(struct bpf_iter__task *ctx)
 
 	if (!task || !task_may_count(task))
 		return 0;
-	record = ref_record(task_ref_find(task), task);
+	record = ref_record(task_ref_get(task), task);
 	if (!record || record->flags & RECORD_EXITING)
 		return 0;
 	listed.pid = record->pid;

@@ -185,6 +185,11 @@ bool features_let_calls_sleep(void)
 	return !err;
 }
 
+/* Helpers have these numbers, which the headers of an older system do not know. */
+enum {
+	HELPER_CGRP_STORAGE_GET = 210,
+};
+
 /* Our tables only know how code of x86-64 saves its registers. */
 #if defined(__x86_64__)
 #define MACHINE_HAS_TABLES true
@@ -192,23 +197,22 @@ bool features_let_calls_sleep(void)
 #define MACHINE_HAS_TABLES false
 #endif
 
+static bool kernel_has_helper(int helper)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, (enum bpf_func_id)helper,
+				       NULL) == 1;
+}
+
 void features_of_kernel(struct kernel_features *ret)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-
 	*ret = (struct kernel_features){
-		.has_runq = !getenv("BPFTRUSS_NO_RUN_DELAY") &&
-			    btf_has(btf, BTF_KIND_STRUCT, "sched_info", "run_delay"),
-		.has_unwinding = MACHINE_HAS_TABLES &&
-				 btf_has(btf, BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
-				 btf_has(btf, BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop"),
-		.lookups_can_fail =
-			btf &&
-			btf__find_by_name_kind(btf, "bpf_task_storage_busy", BTF_KIND_VAR) > 0 &&
-			btf__find_by_name_kind(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC) <
-				0,
+		.has_runq =
+			!getenv("BPFTRUSS_NO_RUN_DELAY") && !access("/proc/self/schedstat", F_OK),
+		.has_unwinding = MACHINE_HAS_TABLES && kernel_has_helper(BPF_FUNC_find_vma) &&
+				 kernel_has_helper(BPF_FUNC_loop),
+		/* Since the release that brought it (6.2) no look-up in task storage is refused. */
+		.lookups_can_fail = !kernel_has_helper(HELPER_CGRP_STORAGE_GET),
 	};
-	btf__free(btf);
 }
 
 /* Fills in what is optional. */
