@@ -327,6 +327,7 @@ def answers_until(daemon, moment):
     while time.monotonic() < moment:
         report = Report(daemon.request("/v1/snapshot")[2], lossy=True)
         said.append((report.data["end"], counts([report.data])))
+        time.sleep(0.02)
     return said
 
 

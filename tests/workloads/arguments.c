@@ -14,6 +14,7 @@
  *   sleeps    a sleep of two seconds, and a read that ends with the process in another thread's exit
  */
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -232,6 +233,8 @@ static const struct {
 
 WORKLOAD(argc, argv)
 {
+	/* A host that is short of memory takes what is only named, and never touched. */
+	mlockall(MCL_CURRENT);
 	raw_call(SYS_getuid, 0);
 	for (int i = 0; i < COUNT(all); i++) {
 		if (!strcmp(arg_text(argc, argv, 1), all[i].name))
