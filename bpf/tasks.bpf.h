@@ -64,16 +64,16 @@ static __always_inline struct task_ref *task_ref_get(struct task_struct *task)
 }
 
 /*
- * Works like task_ref_get(), and is faster for a task that has nothing: for what every task comes by.
- * Up to 6.19 the verifier looks through the types of the whole kernel for each such load of a pointer,
- * which takes 1 ms.
+ * Works like task_ref_get(), and costs a task without storage one load: for places that every task
+ * passes. Up to 6.19 each load of a pointer from a task makes the verifier search all types of the
+ * kernel, which takes 1 ms.
  */
 static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 {
 	return task_may_count(task) ? task_ref_get(task) : NULL;
 }
 
-/* Whether the kernel refused to look when no ref was found. */
+/* True if no ref was found because the kernel refused to look. */
 static __always_inline bool ref_was_refused(const struct task_ref *ref, struct task_struct *task)
 {
 	return lookups_can_fail && !ref && task_may_count(task) && lookups_fail(task);

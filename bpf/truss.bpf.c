@@ -360,7 +360,7 @@ int BPF_PROG(on_cgroup_made, struct cgroup *cgroup, const char *path)
 SEC("iter/task")
 int adopt_targets(struct bpf_iter__task *ctx)
 {
-	struct task_struct *task = ctx->task;
+	struct task_struct *task = ctx->task, *leader;
 	struct task_ref *leader_ref, *ref;
 	struct comm_text comm;
 
@@ -377,14 +377,15 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		comm_copy(&comm, task->group_leader);
 		process_reconsider(task->group_leader, &comm, false);
 	}
-	leader_ref = task_ref_get(task->group_leader);
-	if (ref_was_refused(leader_ref, task->group_leader)) {
+	leader = task->group_leader;
+	leader_ref = task_ref_find(leader);
+	if (ref_was_refused(leader_ref, leader)) {
 		__sync_fetch_and_add(&membership.left_out, 1);
 		return 0;
 	}
 	/* Whoever was in the way may have gone on before that was asked. */
 	if (lookups_can_fail && !leader_ref)
-		leader_ref = task_ref_get(task->group_leader);
+		leader_ref = task_ref_get(leader);
 	if (!process_is_wanted(leader_ref))
 		return 0;
 	ref = task_ref_create(task);

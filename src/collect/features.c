@@ -16,6 +16,7 @@
 
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN    "/sys/kernel/security/lockdown"
+#define SCHEDSTAT   "/proc/self/schedstat"
 
 __attribute__((format(printf, 3, 4))) static void
 feature_set(struct finding *f, enum finding_state state, const char *format, ...)
@@ -94,10 +95,11 @@ static void check_btf(struct finding *f)
 
 /*
  * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
- * kernel tells which helpers it has.
+ * kernel tells which helpers it has. Reads all types of the kernel, which takes 16 ms.
  */
-static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, const char *wanted)
+static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 {
+	struct btf *btf = btf__load_vmlinux_btf();
 	int id = btf ? btf__find_by_name_kind(btf, type, kind) : 0;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
 	bool found = false;
@@ -109,14 +111,6 @@ static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, cons
 
 		found = name && !strcmp(name, wanted);
 	}
-	return found;
-}
-
-static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf_has(btf, kind, type, wanted);
-
 	btf__free(btf);
 	return found;
 }
@@ -156,7 +150,6 @@ static void check_attach(struct finding *f)
 	feature_remedy(f, "-v shows the kernel's message; a security module may forbid bpf(2)");
 }
 
-/* Up to 5.15 kernels did not ask whether such a program may sleep there: it must not. */
 static bool kernel_is_at_least(unsigned int major, unsigned int minor)
 {
 	unsigned int found_major = 0, found_minor = 0;
@@ -167,6 +160,7 @@ static bool kernel_is_at_least(unsigned int major, unsigned int minor)
 	return found_major > major || (found_major == major && found_minor >= minor);
 }
 
+/* Up to 5.15 kernels did not ask whether such a program may sleep there: it must not. */
 bool features_let_calls_sleep(void)
 {
 	struct probe_bpf *probe;
@@ -185,11 +179,6 @@ bool features_let_calls_sleep(void)
 	return !err;
 }
 
-/* Helpers have these numbers, which the headers of an older system do not know. */
-enum {
-	HELPER_CGRP_STORAGE_GET = 210,
-};
-
 /* Our tables only know how code of x86-64 saves its registers. */
 #if defined(__x86_64__)
 #define MACHINE_HAS_TABLES true
@@ -197,21 +186,25 @@ enum {
 #define MACHINE_HAS_TABLES false
 #endif
 
-static bool kernel_has_helper(int helper)
+/* Verifiers refuse the arguments of a helper that they know with EACCES, any other helper with EINVAL. */
+static bool kernel_has_helper(enum bpf_func_id helper)
 {
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, (enum bpf_func_id)helper,
-				       NULL) == 1;
+	const struct bpf_insn program[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = (int)helper },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program,
+			     ARRAY_SIZE(program), NULL) == -EACCES;
 }
 
 void features_of_kernel(struct kernel_features *ret)
 {
 	*ret = (struct kernel_features){
-		.has_runq =
-			!getenv("BPFTRUSS_NO_RUN_DELAY") && !access("/proc/self/schedstat", F_OK),
+		.has_runq = !getenv("BPFTRUSS_NO_RUN_DELAY") && !access(SCHEDSTAT, R_OK),
 		.has_unwinding = MACHINE_HAS_TABLES && kernel_has_helper(BPF_FUNC_find_vma) &&
 				 kernel_has_helper(BPF_FUNC_loop),
-		/* Since the release that brought it (6.2) no look-up in task storage is refused. */
-		.lookups_can_fail = !kernel_has_helper(HELPER_CGRP_STORAGE_GET),
+		.lookups_can_fail = !kernel_is_at_least(6, 2),
 	};
 }
 
@@ -229,7 +222,7 @@ static void check_runq(struct finding *f)
 	struct kernel_features kernel;
 
 	features_of_kernel(&kernel);
-	feature_tell(f, kernel.has_runq, "sched_info.run_delay", "no sched_info.run_delay",
+	feature_tell(f, kernel.has_runq, "sched_info.run_delay", "no " SCHEDSTAT,
 		     "run-queue and sleep time are shown as unknown; they need a kernel with "
 		     "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what this kernel and these privileges allow, by asking (never by version). The same
- * checks serve `doctor` and the sentence with which every other verb refuses.
+ * Finds out what this kernel and these privileges allow, by asking; by version only where nobody can be
+ * asked. The same checks serve `doctor` and the sentence with which every other verb refuses.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct kernel_features {
 	bool lookups_can_fail;
 };
 
-/* Asks by loading tiny programs: to read all types of the kernel takes 16 ms. */
+/* Loads tiny programs for that. Call it after features_require(). */
 void features_of_kernel(struct kernel_features *ret);
 
 /*

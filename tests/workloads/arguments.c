@@ -233,7 +233,7 @@ static const struct {
 
 WORKLOAD(argc, argv)
 {
-	/* A host that is short of memory takes what is only named, and never touched. */
+	/* A host that is short of memory reclaims pages that calls name and never touch. */
 	mlockall(MCL_CURRENT);
 	raw_call(SYS_getuid, 0);
 	for (int i = 0; i < COUNT(all); i++) {
