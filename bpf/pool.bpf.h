@@ -39,15 +39,15 @@ static __always_inline u32 pool_limit(const struct pool *pool)
 LOOKED_AT_ONCE u32 share_of(u64 address)
 {
 	const struct cred *cred = (const void *)address;
-	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns), *outermost = NULL;
+	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
+	int level = BPF_CORE_READ(ns, level);
 	u64 key = BPF_CORE_READ(cred, uid.val);
 
-	for (int i = 0; i < USERNS_LEVELS && BPF_CORE_READ(ns, level) > 0; i++) {
-		outermost = ns;
-		ns = BPF_CORE_READ(ns, parent);
+	if (level > 0) {
+		for (int i = 1; i < USERNS_LEVELS && i < level; i++)
+			ns = BPF_CORE_READ(ns, parent);
+		key = BPF_CORE_READ(ns, owner.val) ?: (u64)ns;
 	}
-	if (outermost)
-		key = BPF_CORE_READ(outermost, owner.val) ?: (u64)outermost;
 	key = (key ^ hash_seed) * 0x9e3779b97f4a7c15;
 	key = (key ^ key >> 32) * 0x9e3779b97f4a7c15;
 	return key >> 54;

@@ -12,23 +12,35 @@
 #define HIST_OCTAVE_BUCKETS 4
 #define HIST_BUCKETS        ((HIST_MAX_SHIFT - HIST_MIN_SHIFT) * HIST_OCTAVE_BUCKETS + 2)
 
-/* Index of the highest bit set; v must not be 0. Without branches on clang's BPF target. */
+/*
+ * Returns 1 if v is above a limit, else 0; both are below 2^63. A comparison would be compiled to a branch,
+ * and the verifier looks at all that follows once for each way through the branches before it. From a
+ * compiler that knew the range of v, this difference would become a comparison.
+ */
+static inline __attribute__((always_inline)) unsigned int hist_is_above(unsigned long long v,
+									unsigned long long limit)
+{
+	__asm__("" : "+r"(v));
+	return (unsigned int)((limit - v) >> 63);
+}
+
+/* Index of the highest bit set, without branches; v must not be 0. */
 static inline __attribute__((always_inline)) unsigned int hist_log2(unsigned long long v)
 {
 	unsigned int shift, log;
 
-	log = (v > 0xffffffffULL) << 5;
+	log = hist_is_above(v >> 1, 0xffffffffULL >> 1) << 5;
 	v >>= log;
-	shift = (v > 0xffff) << 4;
+	shift = hist_is_above(v, 0xffff) << 4;
 	v >>= shift;
 	log |= shift;
-	shift = (v > 0xff) << 3;
+	shift = hist_is_above(v, 0xff) << 3;
 	v >>= shift;
 	log |= shift;
-	shift = (v > 0xf) << 2;
+	shift = hist_is_above(v, 0xf) << 2;
 	v >>= shift;
 	log |= shift;
-	shift = (v > 0x3) << 1;
+	shift = hist_is_above(v, 0x3) << 1;
 	v >>= shift;
 	return log | shift | (unsigned int)(v >> 1);
 }
