@@ -13,9 +13,9 @@
 #define HIST_BUCKETS        ((HIST_MAX_SHIFT - HIST_MIN_SHIFT) * HIST_OCTAVE_BUCKETS + 2)
 
 /*
- * Returns 1 if v is above a limit, else 0; both are below 2^63. A comparison would be compiled to a branch,
- * and the verifier looks at all that follows once for each way through the branches before it. From a
- * compiler that knew the range of v, this difference would become a comparison.
+ * Returns 1 if v is above a limit, else 0; both are below 2^63. Clang compiles a comparison to a branch,
+ * and the verifier follows the rest once for each path. The asm hides the range of v: a compiler that knew
+ * it could turn the difference back into a comparison.
  */
 static inline __attribute__((always_inline)) unsigned int hist_is_above(unsigned long long v,
 									unsigned long long limit)

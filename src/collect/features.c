@@ -160,7 +160,7 @@ static bool kernel_is_at_least(unsigned int major, unsigned int minor)
 	return found_major > major || (found_major == major && found_minor >= minor);
 }
 
-/* Up to 5.15 kernels did not ask whether such a program may sleep there: it must not. */
+/* Up to 5.15 the kernel did not check whether such a program may sleep there; it must not. */
 bool features_let_calls_sleep(void)
 {
 	struct probe_bpf *probe;
@@ -194,8 +194,10 @@ static bool kernel_has_helper(enum bpf_func_id helper)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program,
-			     ARRAY_SIZE(program), NULL) == -EACCES;
+	int fd __cleanup(closep) = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program,
+						 ARRAY_SIZE(program), NULL);
+
+	return fd >= 0 || fd == -EACCES;
 }
 
 void features_of_kernel(struct kernel_features *ret)
@@ -222,7 +224,7 @@ static void check_runq(struct finding *f)
 	struct kernel_features kernel;
 
 	features_of_kernel(&kernel);
-	feature_tell(f, kernel.has_runq, "sched_info.run_delay", "no " SCHEDSTAT,
+	feature_tell(f, kernel.has_runq, "sched_info.run_delay", "no sched_info.run_delay",
 		     "run-queue and sleep time are shown as unknown; they need a kernel with "
 		     "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what this kernel and these privileges allow, by asking; by version only where nobody can be
- * asked. The same checks serve `doctor` and the sentence with which every other verb refuses.
+ * Finds out what this kernel and these privileges allow. It asks the kernel, and goes by version only
+ * where the kernel gives no answer. The same checks serve `doctor` and the sentence with which every
+ * other verb refuses.
  */
 #pragma once
 
@@ -26,11 +27,11 @@ struct kernel_features {
 	bool has_runq;
 	/* Its programs can unwind by tables, as on x86-64; else by frame pointers only. */
 	bool has_unwinding;
-	/* A program may find no task storage only since somebody changes some (before 6.2). */
+	/* A look-up may find no task storage only because somebody is changing some (before 6.2). */
 	bool lookups_can_fail;
 };
 
-/* Loads tiny programs for that. Call it after features_require(). */
+/* Loads tiny programs to find out, so call it after features_require(). */
 void features_of_kernel(struct kernel_features *ret);
 
 /*

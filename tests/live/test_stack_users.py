@@ -357,15 +357,23 @@ def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
     assert min(used) > ROWS * 0.4, used
 
 
-def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder):
+# As a user of its own, also below two further namespaces that this user makes.
+AS_A_USER = "%s hoard 60 $user"
+NESTED = ("setpriv --reuid $user --regid $user --clear-groups "
+          "unshare --user --map-root-user unshare --user %s hoard 60")  # fmt: skip
+
+
+@pytest.mark.parametrize("each", [AS_A_USER, NESTED], ids=["users", "namespaces"])
+def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder, each):
     """In a user namespace of its own it becomes any of them."""
     need_unshare("--user")
     daemon = start_small(live, tmp_path)
     others = rows_used(daemon)
-    script = "exec 3<&0; read line; for user in 1 2 3 4; do %s hoard 60 $user <&3 & done; wait"
+    storm = shlex.quote(shutil.copy(program("storm"), open_folder))
+    each %= storm
+    script = "exec 3<&0; read line; for user in 1 2 3 4; do %s <&3 & done; wait" % each
     somebody = ["setpriv", "--reuid", str(SOMEBODY), "--regid", str(SOMEBODY), "--clear-groups"]
     inside = ["unshare", "--user", "--keep-caps", "sh", "-c"]
-    script %= shlex.quote(shutil.copy(program("storm"), open_folder))
     shell = live.spawn(*somebody, *inside, script, stdin=subprocess.PIPE)
     until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
     for name in ("uid_map", "gid_map"):

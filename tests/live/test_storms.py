@@ -158,7 +158,7 @@ def test_cgroups_that_come_and_go(live, tmp_path, deep_place):
     for i in range(CGROUPS):
         path = os.path.join(deep_place, "%d" % i)
         os.mkdir(path)
-        # By then a copy of this process would be large.
+        # Late in a run pytest is large, and slow to fork.
         subprocess.run(["sh", "-c", 'echo 0 >"$0/cgroup.procs"', path], check=True)
         until(lambda: cgroup_remove(path), "the cgroup is empty")
     must_be_bounded(daemon)

@@ -231,10 +231,14 @@ static const struct {
 	{ "starts", starts },   { "i386", i386 },         { "sleeps", sleeps },
 };
 
+/* A host that is short of memory reclaims pages that calls name but never touch. */
+__attribute__((constructor)) static void keep_pages(void)
+{
+	mlockall(MCL_CURRENT);
+}
+
 WORKLOAD(argc, argv)
 {
-	/* A host that is short of memory reclaims pages that calls name and never touch. */
-	mlockall(MCL_CURRENT);
 	raw_call(SYS_getuid, 0);
 	for (int i = 0; i < COUNT(all); i++) {
 		if (!strcmp(arg_text(argc, argv, 1), all[i].name))
