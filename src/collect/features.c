@@ -93,21 +93,16 @@ static void check_btf(struct finding *f)
 				  : "make it readable, or run as root");
 }
 
-/*
- * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
- * kernel tells which helpers it has. Reads all types of the kernel, which takes 16 ms.
- */
-static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
+/* Whether a structure has a member. Reads all types of the kernel, which takes 16 ms. */
+static bool kernel_has_member(const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, type, kind) : 0;
+	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
 	bool found = false;
 
 	for (unsigned int i = 0; t && i < btf_vlen(t) && !found; i++) {
-		const char *name = btf__name_by_offset(btf, kind == BTF_KIND_ENUM
-								    ? btf_enum(t)[i].name_off
-								    : btf_members(t)[i].name_off);
+		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
 
 		found = name && !strcmp(name, wanted);
 	}
@@ -193,7 +188,6 @@ static bool kernel_has_helper(enum bpf_func_id helper)
 		{ .code = BPF_JMP | BPF_CALL, .imm = (int)helper },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-
 	int fd __cleanup(closep) = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program,
 						 ARRAY_SIZE(program), NULL);
 
@@ -231,8 +225,8 @@ static void check_runq(struct finding *f)
 
 static void check_cheap_filter(struct finding *f)
 {
-	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "task_struct", "bpf_storage"),
-		     "task_struct.bpf_storage", "no task_struct.bpf_storage",
+	feature_tell(f, kernel_has_member("task_struct", "bpf_storage"), "task_struct.bpf_storage",
+		     "no task_struct.bpf_storage",
 		     "processes that are not traced pay a little more");
 }
 
@@ -243,8 +237,7 @@ bool features_hide_task_regs(void)
 
 static void check_in_flight(struct finding *f)
 {
-	if (!features_hide_task_regs() &&
-	    kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_task_pt_regs")) {
+	if (!features_hide_task_regs() && kernel_has_helper(BPF_FUNC_task_pt_regs)) {
 		feature_set(f, FINDING_OK, "bpf_task_pt_regs");
 		return;
 	}
@@ -272,7 +265,7 @@ static void check_unwinding(struct finding *f)
 
 static void check_misses(struct finding *f)
 {
-	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses"),
+	feature_tell(f, kernel_has_member("bpf_prog_stats", "misses"),
 		     "bpf_prog_info.recursion_misses", "not counted by this kernel",
 		     "calls that the kernel skips the programs for are lost unseen");
 }
