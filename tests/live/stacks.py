@@ -37,10 +37,13 @@ def fixture(name):
     return path
 
 
-def wait_looked(bpftruss):
-    """Until it has looked at what is new to it, which its children do."""
+def wait_looked(bpftruss, commands=0):
+    """
+    Until it has looked at what is new to it, which its children do; the command that it started is one,
+    too. It sleeps then: one that still wants a CPU has not begun.
+    """
     time.sleep(0.5)
-    until(lambda: not bpftruss.children(), "it has looked at all files")
+    until(lambda: bpftruss.state() == "S" and len(bpftruss.children()) == commands, "it has looked at all files")
 
 
 def copy(name, place):
@@ -334,11 +337,12 @@ class Loads(Talker):
         """Loads a library, of which it calls a function so often."""
         self.do("load %s" % path, "call %s %d" % (function, number))
 
-    def count(self, live, *lines, options=(), pause_s=0):
+    def count(self, live, *lines, options=(), looks=False):
         """The report of what it does for some lines, after which it ends."""
         bpftruss = live.attach(self.pid, "--stacks", *options)
         self.do(*lines)
-        time.sleep(pause_s)
+        if looks:
+            wait_looked(bpftruss)
         self.finish()
         return bpftruss.report()
 

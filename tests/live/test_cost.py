@@ -164,6 +164,7 @@ def test_the_programs_are_sampled(live, caller):
 def test_the_tables_say_how_full_they_are(live, caller):
     steer = live.add(Steer, caller.pid)
     caller.ask("fail 3")
+    caller.wait_asleep_in("read")
     cost, report = steer.cost(), steer.report()
     rows = [row for row in report.rows if row["calls"]]
     assert cost["records"] == [1, 3072]

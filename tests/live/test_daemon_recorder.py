@@ -185,7 +185,7 @@ def read(daemon, name):
 
 
 @pytest.mark.parametrize("event, words", [
-    ("failed:EBADF", ["closes", 900]), ("slower:50ms", ["naps", 0.06]), ("signal", ["aborts"])
+    ("failed:EBADF", ["closes", 900]), ("slower:500ms", ["naps", 0.6]), ("signal", ["aborts"])
 ])
 def test_what_led_to_an_event_is_saved(target, recording, event, words):
     daemon = recording("--save-on", event)
@@ -322,7 +322,9 @@ def test_larger_tables_keep_what_was_recorded(live, tmp_path, cgroup):
 
         until(goes_on, "later calls are recorded")
         text, end = dump(daemon, "-p", str(other.pid))
-        assert opened(text)[:10] == list(range(10)) and end["lost"] == 0
+        if end["lost"]:
+            raise Lossy({"calls": end["lost"]})
+        assert opened(text)[:10] == list(range(10))
         restarts = daemon.stderr().count("counting was restarted")
         # One after the other, and round after round, but for what is made in the gap of a restart.
         gaps = [pair for pair in itertools.pairwise(opened(text)) if pair[1] - pair[0] not in (1, -9)]

@@ -106,11 +106,16 @@ WORKS = [
 def test_what_is_typed_works(busy, typed, wanted):
     words = typed.split()
     span = [] if "-d" in words else ["-d", "0.1"]
-    result = run(*words, *span, "-p", busy)
-    assert result.returncode == 0, result.stderr
-    assert re.search(wanted, result.stdout, re.M), result.stdout[:2000]
-    if "--json" in words:
-        json.loads(result.stdout)
+
+    def works():
+        """A busy host may give the process no CPU for as long."""
+        result = run(*words, *span, "-p", busy)
+        assert result.returncode == 0, result.stderr
+        if "--json" in words:
+            json.loads(result.stdout)
+        return re.search(wanted, result.stdout, re.M)
+
+    until(works, "a report with %s" % wanted)
 
 
 # What is refused, in one sentence that says what to do.
@@ -175,7 +180,7 @@ def test_help_of_single_calls_is_that_without_a_verb():
 
 
 def test_a_name_of_the_c_library_is_explained_once_and_counts_what_it_calls(busy):
-    result = run("-c", "-t", "open,stat", "-i", "0.1", "-N", "2", "-p", busy)
+    result = run("-c", "-t", "open,stat", "-i", "0.4", "-N", "2", "-p", busy)
     assert len(re.findall(r"open means .*openat", result.stderr)) == 1, result.stderr
     assert re.search(r"^openat ", result.stdout, re.M)
     assert not re.search(r"^openat ", run("-t", "=open", "-d", "0.1", "-p", busy).stdout, re.M)
@@ -183,7 +188,7 @@ def test_a_name_of_the_c_library_is_explained_once_and_counts_what_it_calls(busy
 
 def test_the_longest_comes_first_and_solaris_order_is_asked_for(busy):
     def rows(*options):
-        text = run("-c", "-d", "0.3", "-p", busy, *options).stdout
+        text = run("-c", "-d", "0.5", "-p", busy, *options).stdout
         found = re.findall(r"^([a-z]\S*) +(\d*\.\d{6}) +(\d+)", text, re.M)
         return [(name, float(seconds)) for name, seconds, _ in found if name != "elapsed:"]
 
@@ -205,7 +210,7 @@ def test_total_cpu_runq_and_sleep_stand_together_at_80_columns(busy):
 
 def test_intervals_say_when_they_were(busy):
     text = run("-c", "-i", "0.1", "-N", "2", "-p", busy).stdout
-    stamp = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, 0\.\d{3} s$"
+    stamp = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, \d+\.\d{3} s$"
     assert len(re.findall(stamp, text, re.M)) == 2
 
 

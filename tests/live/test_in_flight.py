@@ -2,6 +2,7 @@
 """What --in-flight says of threads that wait for something known: call, file, peer, holder of a lock."""
 
 import fcntl
+import glob
 import json
 import os
 import re
@@ -46,12 +47,19 @@ threading.Event().wait()
 """
 
 
+def is_asleep(pid):
+    """Whether each of its threads sleeps."""
+    stats = [slurp(path) for path in glob.glob("/proc/%s/task/*/stat" % pid)]
+    return len(stats) == 8 and all(b") S " in stat for stat in stats)
+
+
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("waiting") / "locked")
     argv = [sys.executable, "-c", WAITING, path]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         pid, client, server = process.stdout.readline().split()
+        until(lambda: all(is_asleep(pid) for _ in range(3)), "all threads wait")
         yield {"pid": int(pid), "path": path, "client": client, "server": server}
         process.kill()
 

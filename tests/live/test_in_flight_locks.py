@@ -123,9 +123,14 @@ def test_a_holder_in_another_pid_namespace(live):
     argv = ["unshare", "--pid", "--fork", fixture("locks"), "plain"]
     outer = live.add(Process, argv)
     child = until(lambda: slurp("/proc/%d/task/%d/children" % (outer.pid, outer.pid)).split(), "runs")
-    item = until(lambda: by_name(told(int(child[0]))).get("waiter1"), "a thread waits")
-    joins = by_name(told(int(child[0])))["locks"]
+
+    def waits():
+        items = by_name(told(int(child[0])))
+        both = [facts(items[name]) for name in ("waiter1", "locks") if name in items]
+        return both if len(both) == 2 and "lock_held_by" in both[0] and "waits_for" in both[1] else None
+
+    waiter, joins = until(waits, "both wait")
     folder = "/proc/%s/task/" % child[0].decode()
     names = {slurp(folder + tid + "/comm").decode().strip(): tid for tid in os.listdir(folder)}
-    assert facts(item)["lock_held_by"] == names["holder1"] + " (holder1), in clock_nanosleep"
-    assert facts(joins)["waits_for"] == "the end of thread %s (holder0), in clock_nanosleep" % names["holder0"]
+    assert waiter["lock_held_by"] == names["holder1"] + " (holder1), in clock_nanosleep"
+    assert joins["waits_for"] == "the end of thread %s (holder0), in clock_nanosleep" % names["holder0"]

@@ -203,7 +203,7 @@ def saved(path):
 
 @pytest.mark.parametrize("event, words", [
     ("failed:EBADF", ["closes", 900]),
-    ("slower:50ms", ["naps", 0.06]),
+    ("slower:500ms", ["naps", 0.6]),
 ])
 def test_calls_are_saved_when_something_happens(live, target, tmp_path, event, words):
     out = tmp_path / "calls"

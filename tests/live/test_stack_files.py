@@ -15,7 +15,7 @@ import pytest
 
 from harness import need_unshare, run, until
 from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, copy, count_waits, fixture, stack_text,
-                    symbols, symbols_outside_libc)  # fmt: skip
+                    symbols, symbols_outside_libc, wait_looked)  # fmt: skip
 
 LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
 ENTRY = ["getppid", "probe", "enter", "follow", "main"] + LIBC_START
@@ -70,7 +70,7 @@ def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):
     # Until it has opened the file for its table; then a moment more, for that to be made.
     fds = "/proc/%d/fd/" % bpftruss.pid
     until(lambda: path in {os.path.realpath(fds + fd) for fd in os.listdir(fds)}, "reads " + path)
-    time.sleep(0.3)
+    wait_looked(bpftruss)
     program.do("call alpha_two 1000")
     program.finish()
     report = bpftruss.report()
@@ -99,7 +99,7 @@ def test_the_stacks_of_a_command_become_whole(live, tmp_path):
     """All that a command is made of may be new, the program itself always is."""
     bpftruss = live.start(copy("loads", tmp_path), options=["--stacks"], stdin=-1)
     until(lambda: bpftruss.stdout() == b"ready\n", "the command is ready")
-    time.sleep(0.5)
+    wait_looked(bpftruss, commands=1)
     bpftruss.tell(b"jit made 1\nbare 1\n")
     bpftruss.popen.stdin.close()
     row = bpftruss.report().only("getppid")
@@ -213,7 +213,7 @@ def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
 
 
 def test_jit_code_with_frame_pointers_has_whole_stacks_and_its_names(live):
-    report = live.add(Loads).count(live, "jit made_up 100", "jit with_[odd]-name 10", pause_s=0.5)
+    report = live.add(Loads).count(live, "jit made_up 100", "jit with_[odd]-name 10", looks=True)
     assert library_calls(report) == {
         "made_up": {"complete": 100},
         "with_[odd]-name": {"complete": 10},
@@ -234,7 +234,7 @@ def test_names_of_a_process_that_has_ended_are_known(live):
     bpftruss = live.attach([program.pid for program in programs.values()], "--stacks")
     for name, program in programs.items():
         program.do("jit %s 100" % name)
-        time.sleep(0.5)
+        wait_looked(bpftruss)
         program.finish()
         os.unlink(program.perf_map)
     report = bpftruss.report()

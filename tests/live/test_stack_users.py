@@ -244,7 +244,7 @@ def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, loads, mode, nam
     program.do("jit made_up 1")
     os.chown(program.perf_map, 0, 0)
     os.chmod(program.perf_map, mode)
-    report = program.count(live, "same 10", pause_s=0.5)
+    report = program.count(live, "same 10", looks=True)
     assert [each[0] for each in names_below_probe(report, program.pid)] == [name]
 
 
