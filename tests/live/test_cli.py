@@ -114,7 +114,7 @@ def test_a_second_signal_ends_at_once(live):
         time.sleep(0.2)
         assert bpftruss.popen.poll() is None
         bpftruss.signal(signal.SIGINT)
-        bpftruss.popen.wait(30)
+        bpftruss.popen.wait(10)
     assert Report(bpftruss.text()).total("execve") == 1
 
 

@@ -106,16 +106,11 @@ WORKS = [
 def test_what_is_typed_works(busy, typed, wanted):
     words = typed.split()
     span = [] if "-d" in words else ["-d", "0.1"]
-
-    def works():
-        """A busy host may give the process no CPU for as long."""
-        result = run(*words, *span, "-p", busy)
-        assert result.returncode == 0, result.stderr
-        if "--json" in words:
-            json.loads(result.stdout)
-        return re.search(wanted, result.stdout, re.M)
-
-    until(works, "a report with %s" % wanted)
+    result = run(*words, *span, "-p", busy)
+    assert result.returncode == 0, result.stderr
+    assert re.search(wanted, result.stdout, re.M), result.stdout[:2000]
+    if "--json" in words:
+        json.loads(result.stdout)
 
 
 # What is refused, in one sentence that says what to do.
@@ -210,7 +205,7 @@ def test_total_cpu_runq_and_sleep_stand_together_at_80_columns(busy):
 
 def test_intervals_say_when_they_were(busy):
     text = run("-c", "-i", "0.1", "-N", "2", "-p", busy).stdout
-    stamp = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, \d+\.\d{3} s$"
+    stamp = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, 0\.\d{3} s$"
     assert len(re.findall(stamp, text, re.M)) == 2
 
 

@@ -66,10 +66,10 @@ def test_the_text_report_says_that_it_is_not_exact_and_why(live):
 def test_room_of_ended_threads_is_used_again(live):
     """Far more children than records, but never more than a few at a time."""
     options = ["-f", "--max-tasks", 300]
-    report, table = live.count("forks", "clone", 2003, options=options, lossy=True)
+    report, table = live.count("forks", "clone", 503, options=options, lossy=True)
     assert totals(report.counts()) == totals(table.counts())
-    # Some may come faster than room is given back; without that, six sevenths would find none.
-    assert sum(row["calls"] for row in overflow(report)) < report.sum("calls") * 2 / 3
+    # Some may come faster than room is given back; without that, two fifths would find none.
+    assert sum(row["calls"] for row in overflow(report)) < report.sum("calls") / 5
 
 
 # --- the sizes that a user gets without asking ---------------------------------------------------

@@ -90,16 +90,12 @@ def test_a_sleep_lasts_as_long_as_it_was_asked_to_and_is_sleep(live, what, sysca
 
 
 def test_a_read_that_waits_for_a_late_writer_is_sleep(live):
-    sleeps = []
-    for _ in range(3):
-        report, measured = measure(live, "latepipe", 7)
-        row = report.only("read")
-        assert row["calls"] == 7 + 1
-        assert row["sleep_ns"] <= row["wall_ns"] <= measured["outer_ns"]
-        assert row["cpu_ns"] < row["sleep_ns"]
-        sleeps.append(row["sleep_ns"])
-    # The writer's first sleep may have begun before the first read; others, if the reader had no CPU.
-    assert max(sleeps) > 6 * 19 * MS
+    report, measured = measure(live, "latepipe", 7)
+    row = report.only("read")
+    assert row["calls"] == 7 + 1
+    # The writer's first sleep may have begun before the first read.
+    assert 6 * 19 * MS < row["sleep_ns"] <= row["wall_ns"] <= measured["outer_ns"]
+    assert row["cpu_ns"] < row["sleep_ns"]
 
 
 def wall_of_clock(report, measured):
