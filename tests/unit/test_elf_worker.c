@@ -418,33 +418,87 @@ TEST(test_truncated)
 	assert_true(crowd.good > 0);
 }
 
-#define MUTATIONS 3000
+static const char *const mutated_names[] = { "lean", "mini", "cxx" };
+
+/* The nth of them has its own bytes at random; headers are where it hurts. */
+static struct bytes mutated_bytes(size_t n)
+{
+	struct bytes bytes = fixture_bytes(mutated_names[n % ARRAY_SIZE(mutated_names)]);
+	uint64_t seed = 11 + n;
+	size_t flips = 1 + random_below(&seed, 20);
+	size_t limit = random_below(&seed, 2) ? 1024 : bytes.size;
+
+	while (flips--)
+		bytes.data[random_below(&seed, limit)] = random_u64(&seed);
+	return bytes;
+}
+
+#define MUTATIONS 300
 
 TEST(test_mutated)
 {
-	static const char *const names[] = { "lean", "mini", "cxx" };
 	struct crowd crowd = { 0 };
-	uint64_t seed = 11;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		__cleanup(bytes_done) struct bytes bytes = fixture_bytes(names[i]);
-		__cleanup(bytes_done) struct bytes copy = fixture_bytes(names[i]);
+	for (size_t n = 0; n < MUTATIONS; n++) {
+		__cleanup(bytes_done) struct bytes bytes = mutated_bytes(n);
 
-		for (size_t n = 0; n < MUTATIONS / ARRAY_SIZE(names); n++) {
-			size_t flips = 1 + random_below(&seed, 20);
-			/* Headers are where it hurts. */
-			size_t limit = random_below(&seed, 2) ? 1024 : bytes.size;
-
-			memcpy(copy.data, bytes.data, bytes.size);
-			while (flips--)
-				copy.data[random_below(&seed, limit)] = random_u64(&seed);
-			worker_add(&crowd, &copy);
-		}
+		worker_add(&crowd, &bytes);
 	}
 	crowd_end(&crowd);
 	assert_true(crowd.good > 0 && crowd.good < MUTATIONS);
 	/* A library may have its bugs; we may not. */
 	assert_true(crowd.crashed < MUTATIONS / 100);
+}
+
+/* Answers like a worker, but in this process. */
+static bool mutated_is_good(size_t n)
+{
+	__cleanup(bytes_done) struct bytes bytes = mutated_bytes(n);
+	__cleanup(addresses_done) struct elf_addresses some = addresses_from(0x1000, 4096);
+	__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
+	int fd __cleanup(closep) = memory_file(bytes.data, bytes.size);
+
+	return n / ARRAY_SIZE(mutated_names) % 2
+		       ? !elf_unwind_read(fd, &unwind)
+		       : !elf_symbols_read(fd, &(struct debug_files){ .nr = 0 }, &some, &functions);
+}
+
+struct mutated_progress {
+	size_t next, good;
+};
+
+/* Goes on behind the file that has ended the child before, by its bytes or by its length. */
+static void mutated_child(struct mutated_progress *progress)
+{
+	while (progress->next < 10 * MUTATIONS) {
+		alarm(10);
+		progress->good += mutated_is_good(progress->next++);
+	}
+	_exit(0);
+}
+
+/* To start a worker takes the sanitizers much longer than to read a file: more are read without one. */
+TEST(test_mutated_without_worker)
+{
+	struct mutated_progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
+						 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t crashed = 0;
+	int status = -1;
+
+	assert_ptr_not_equal(progress, MAP_FAILED);
+	while (status) {
+		const pid_t pid = fork_must();
+
+		if (!pid)
+			mutated_child(progress);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		crashed += status != 0;
+		assert_true(crashed < 10 * MUTATIONS / 100);
+	}
+	assert_int_equal(progress->next, 10 * MUTATIONS);
+	assert_true(progress->good > 0 && progress->good < 10 * MUTATIONS);
+	munmap(progress, sizeof(*progress));
 }
 
 /* Every word of the header and of the tables that it names, as large as it can be. */
