@@ -20,8 +20,8 @@
 #define HANG_NS (60 * NS_PER_SEC)
 
 struct ipc_fixture {
-	char folder[32];
-	char path[48];
+	char folder[TEMPORARY_SIZE];
+	char path[TEMPORARY_SIZE + sizeof("/socket")];
 	struct ipc_server *server;
 	unsigned int asked;      /* times that the handler was called */
 	unsigned int crowded;    /* times that it answered 503 for that */
@@ -114,7 +114,7 @@ static inline int folder_setup(void **state)
 {
 	struct ipc_fixture *fixture = calloc(1, sizeof(*fixture));
 
-	strcpy(fixture->folder, "/tmp/bpftruss-ipc-XXXXXX");
+	temporary_name(fixture->folder);
 	assert_non_null(mkdtemp(fixture->folder));
 	sprintf(fixture->path, "%s/socket", fixture->folder);
 	fixture->answer_bytes = 1 << 20;

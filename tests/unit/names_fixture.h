@@ -320,7 +320,7 @@ static inline void make_root(char *root, const char *fixture, const char *debug)
 	assert_int_equal(elf_identity_of_file(fd, &identity), 0);
 	for (size_t i = 1; i < identity.nr_build_id; i++)
 		snprintf(&id[2 * (i - 1)], 3, "%02x", identity.build_id[i]);
-	strcpy(root, "/tmp/bpftruss-test-XXXXXX");
+	temporary_name(root);
 	assert_non_null(mkdtemp(root));
 	shell_run("mkdir -p %s/usr/lib/debug/.build-id/%02x && "
 		  "cp %s/%s %s/usr/lib/debug/.build-id/%02x/%s.debug",

@@ -76,6 +76,21 @@ static struct diag d __attribute__((unused));
 			fail_msg("%s", d.text); \
 	} while (0)
 
+/*
+ * Makes up a name for mkdtemp() or mkstemp(): in TMPDIR, which scripts/test removes whatever ends a test,
+ * unless no address of a socket could be so long.
+ */
+#define TEMPORARY_SIZE 96
+static inline void temporary_name(char *ret)
+{
+	static const char pattern[] = "bpftruss-test-XXXXXX";
+	const char *place = getenv("TMPDIR");
+
+	if (!place || !*place || strlen(place) + sizeof("/") + sizeof(pattern) > TEMPORARY_SIZE)
+		place = "/tmp";
+	snprintf(ret, TEMPORARY_SIZE, "%s/%s", place, pattern);
+}
+
 static struct {
 	struct CMUnitTest list[64];
 	size_t count;

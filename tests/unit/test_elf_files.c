@@ -5,7 +5,7 @@
 #include "base/process.h"
 
 struct root {
-	char path[64];
+	char path[TEMPORARY_SIZE];
 	int fd;
 };
 
@@ -17,7 +17,7 @@ static void root_done(struct root *root)
 
 static void root_init(struct root *root)
 {
-	strcpy(root->path, "/tmp/bpftruss-test-XXXXXX");
+	temporary_name(root->path);
 	assert_non_null(mkdtemp(root->path));
 	shell_run("cd %s && mkdir -p tmp app/.debug usr/lib/debug/app usr/lib/debug/.build-id/ab",
 		  root->path);
@@ -194,8 +194,10 @@ ROOT_TEST(test_debug_file_of_another)
 	};
 	static const char *const paths[] = { BUILD_ID_PATH, "/app/x.debug" };
 
-	if (getuid())
+	if (getuid()) {
+		root_done(root);
 		skip(); /* files of several users are needed */
+	}
 	for (int i = 0; i < 2; i++) {
 		const struct elf_identity *identity = &identities[i];
 

@@ -374,9 +374,11 @@ static struct judge file_judge(const char *file, const struct elf_functions *inl
 			       const struct elf_addresses *all)
 {
 	struct judge judge = { .file = file };
-	char list[] = "/tmp/bpftruss-test-XXXXXX", line[512];
-	FILE *addresses = fdopen(mkstemp(list), "w"), *said;
+	char list[TEMPORARY_SIZE], line[512];
+	FILE *addresses, *said;
 
+	temporary_name(list);
+	addresses = fdopen(mkstemp(list), "w");
 	assert_non_null(addresses);
 	for (size_t i = 0; i < all->nr; i++)
 		fprintf(addresses, "0x%lx\n", all->addresses[i]);

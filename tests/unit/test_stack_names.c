@@ -90,7 +90,7 @@ SERVICE_TEST(test_what_is_no_symbol_stays_a_place, 0, "stripped")
 
 SERVICE_TEST(test_debug_file, 0, "stripped")
 {
-	char root[64];
+	char root[TEMPORARY_SIZE];
 	const struct stack *stack;
 
 	make_root(root, "stripped", "stripped.debug");
@@ -104,7 +104,7 @@ SERVICE_TEST(test_debug_file, 0, "stripped")
 /* A worker that dies of a debug file is missed, and none is sent there again at once. */
 SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 {
-	char root[64];
+	char root[TEMPORARY_SIZE];
 	const struct stack *stack;
 
 	make_root(root, "stripped", "stripped.debug");
@@ -153,7 +153,7 @@ static void clients_begin(char *folder)
 {
 	char path[2 * PATH_MAX];
 
-	strcpy(folder, "/tmp/bpftruss-test-XXXXXX");
+	temporary_name(folder);
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 0777), 0);
 	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
@@ -182,7 +182,8 @@ TEST(test_servers_are_asked_for_each_file)
 	const struct files files = { .fixtures = { NULL, NULL, "stripped", "stripped", "stripped",
 						   "stripped", "stripped", "stripped" } };
 	struct service s __cleanup(service_done);
-	char folder[64], command[512], pattern[80], *before = strdup(getenv("PATH"));
+	char folder[TEMPORARY_SIZE], command[512], pattern[2 * TEMPORARY_SIZE],
+		*before = strdup(getenv("PATH"));
 	glob_t found = { 0 };
 
 	clients_begin(folder);
@@ -223,7 +224,7 @@ static void be_too_slow(struct debuginfod *debuginfod)
 /* A single file that takes long is no reason to ask for no other. */
 TEST(test_servers_are_left_alone_after_several)
 {
-	char folder[64], *before = strdup(getenv("PATH"));
+	char folder[TEMPORARY_SIZE], *before = strdup(getenv("PATH"));
 	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
 	struct debuginfod_folder own;
 	struct child client;
@@ -251,7 +252,7 @@ SERVICE_TEST(test_inlined, .inlines = true, "inlines", "bare")
 	uint64_t first = offset_of("inlines", NULL, "physical");
 	const struct stack *of_file, *of_debug_file;
 	size_t longest = 0;
-	char root[64];
+	char root[TEMPORARY_SIZE];
 
 	make_root(root, "bare", "bare.debug");
 	s->files.root = root;
@@ -397,9 +398,10 @@ SERVICE_TEST(test_a_search_that_does_not_end, 0, "plain", "plain", "lean")
 SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 {
 	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
-	char path[] = "/tmp/bpftruss-test-XXXXXX";
+	char path[TEMPORARY_SIZE];
 	const struct stack *stack;
 
+	temporary_name(path);
 	close(mkstemp(path));
 	shell_run("cp %s/plain %s", FIXTURES, path);
 	s->files.path = path;

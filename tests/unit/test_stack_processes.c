@@ -30,12 +30,21 @@ static const char *map_path(void)
 	return path;
 }
 
+/* It has to be there, and no signal is to leave it behind. */
+static void map_remove(int signal __attribute__((unused)))
+{
+	unlink(map_path());
+	_exit(1);
+}
+
 static void write_map(const char *mode, const char *format, ...)
 {
 	va_list arguments;
 	FILE *file __cleanup(fclosep) = fopen(map_path(), mode);
 
 	assert_non_null(file);
+	signal(SIGINT, map_remove);
+	signal(SIGTERM, map_remove);
 	va_start(arguments, format);
 	vfprintf(file, format, arguments);
 	va_end(arguments);
