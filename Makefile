@@ -11,7 +11,9 @@ SAN ?= 0
 WERROR ?= 0
 CROSS ?=
 SYSROOT ?=
-O ?= $(if $(filter 1,$(SAN)),build/sanitized,build$(CROSS:%=/%))
+ifeq ($(strip $(O)),)
+override O := $(if $(filter 1,$(SAN)),build/sanitized,build$(CROSS:%=/%))
+endif
 PREFIX ?= /usr/local
 DESTDIR ?=
 V ?= 0
@@ -21,6 +23,9 @@ FOLDER := $(O)
 ifneq ($(word 2,$(O)),)
 override O := $(shell link=.build-$$(printf %s "$(FOLDER)" | cksum | tr -d ' ') && \
 	mkdir -p "$(FOLDER)" && ln -sfn "$(FOLDER)" $$link && echo $$link)
+ifeq ($(O),)
+$(error O=$(FOLDER) cannot be reached through a link in $(CURDIR), as a name with a blank must be)
+endif
 endif
 ABS_O := $(if $(filter /%,$(O)),$(O),$(CURDIR)/$(O))
 
@@ -33,8 +38,8 @@ msg = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(O)/%,%,$
 
 # --- toolchain ----------------------------------------------------------------------------------
 # The first clang that is there and knows the bpf target also compiles user space.
-CLANG := $(firstword $(CLANG) $(foreach c,clang $(foreach n,25 24 23 22 21 20 19 18 17 16 15 14,clang-$(n)),\
-	$(shell command -v $(c) 2>/dev/null)))
+CLANG := $(firstword $(CLANG) \
+	$(shell for c in clang $$(seq -f clang-%g 40 -1 14); do command -v $$c && break; done))
 ifeq ($(origin CC),default)
 CC := $(CLANG)
 endif

@@ -332,6 +332,16 @@ def test_a_build_without_its_tools_ends_with_one_sentence(tmp_path, tool):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_empty_folder_for_a_build_is_the_usual_one():
+    made = make_in(TOP, "-pn", "O=", "help", capture_output=True, text=True)
+    assert "\nABS_O := %s/build\n" % TOP in made.stdout
+
+
+def test_a_folder_that_cannot_be_made_is_no_folder_at_all():
+    made = make_in(TOP, "-n", "O=/proc/a b", "help", check=False, capture_output=True, text=True)
+    assert made.returncode == 2 and "O=/proc/a b cannot be reached through a link" in made.stderr
+
+
 def test_flags_for_the_linker_are_added_to_those_of_a_program(tmp_path):
     made = make_in(TOP, "-n", "O=%s" % tmp_path, "LDFLAGS=-Wl,-z,now", "%s/collect/verifier" % tmp_path,
                    capture_output=True, text=True)  # fmt: skip
