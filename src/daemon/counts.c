@@ -117,7 +117,9 @@ static void history_reopen(struct counts *c)
 	struct history_size size = { 0 };
 	struct diag d;
 
-	if (history_open(c->state_dir, c->keep, &c->history, &d)) {
+	/* A daemon that began without a history has not made it yet. */
+	if (history_make_place(c->state_dir, &d) ||
+	    history_open(c->state_dir, c->keep, &c->history, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;

@@ -328,6 +328,8 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 	struct pollfd *sources = daemon->sources;
 	sigset_t set;
 
+	/* What it makes has the mode that is asked for, and is nobody else's. */
+	umask(077);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);

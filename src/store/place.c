@@ -35,11 +35,17 @@ static int check_directory(int fd, const char *dir, struct diag *d)
 static int open_directory(const char *dir, struct diag *d)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int err;
+	int err = fd < 0 ? errno : 0;
+	char target[1];
 
-	if (fd < 0)
-		return diag_set(d, DIAG_FAILED, errno, "history: cannot open directory %.200s: %s",
-				dir, strerror(errno));
+	if (err == ENOTDIR && readlink(dir, target, sizeof(target)) > 0)
+		return diag_set(d, DIAG_FAILED, err,
+				"history: %.200s is a symbolic link: give the directory that it "
+				"leads to",
+				dir);
+	if (err)
+		return diag_set(d, DIAG_FAILED, err, "history: cannot open directory %.200s: %s",
+				dir, strerror(err));
 	err = check_directory(fd, dir, d);
 	if (err)
 		close(fd);

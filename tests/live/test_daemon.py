@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -395,6 +396,20 @@ def test_a_reload_takes_the_new_interval_and_a_bad_one_changes_nothing(live, tmp
         daemon.signal(signal.SIGHUP)
         until(lambda: says in daemon.stderr(), says)
         assert daemon.status("history", "interval_ns") == 7200 * 10**9
+
+
+def test_a_reload_that_wants_a_history_makes_its_folder(live, tmp_path):
+    """As nobody else may see it, whatever umask the daemon was given."""
+    path = configured(tmp_path, GOOD + "no-history = yes\n")
+    state = tmp_path / "new"
+    daemon = start_daemon(live, tmp_path / "daemon", "--config", path, "--state-dir", state,
+                          preexec_fn=lambda: os.umask(0o277))  # fmt: skip
+    assert not state.exists()
+    configured(tmp_path, GOOD)
+    daemon.signal(signal.SIGHUP)
+    until(lambda: "was reloaded" in daemon.stderr(), "it has begun")
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert (state / "history.db").exists() and "misses" not in daemon.stderr()
 
 
 def test_any_number_of_reloads_say_what_cannot_change(live, tmp_path):

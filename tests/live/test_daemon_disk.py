@@ -226,7 +226,7 @@ def spoil(place, script):
 @pytest.mark.parametrize("script, sentence", [
     ("chmod 755 state", "chmod 700"),
     ("chown 1234:1234 state", "belongs to another user"),
-    ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
+    ("mv state elsewhere; ln -s elsewhere state", "is a symbolic link: give the directory"),
     ("rmdir state; touch state", "Not a directory"),
     ("rmdir state; rmdir ../daemon", "cannot make directory"),
 ])  # fmt: skip
