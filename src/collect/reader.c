@@ -489,12 +489,14 @@ static bool record_is_wanted(const struct collector *c, const struct task_record
 /* Reads what a process is called, of which only other threads are wanted. */
 static int leader_read(const struct task_record *record, struct reading *reading)
 {
-	struct process process;
+	struct process process, leader = record_process(record, reading->now_ns);
 
 	if (record->tid != record->pid)
 		return 0;
-	process = record_process(record, reading->now_ns);
+	process = leader;
 	process_clear_counts(&process);
+	/* Nobody else tells of these. */
+	memcpy(process.changes, leader.changes, sizeof(process.changes));
 	process.threads = 0;
 	return builder_add_process(reading->builder, &process, true);
 }

@@ -426,3 +426,16 @@ def test_a_thread_alone_has_no_more_time_than_there_was(live):
         must_be_exact(data)
         assert sum(process["threads_ns"] for process in data["processes"]) <= data["elapsed_ns"]
         assert {process["comm"] for process in data["processes"]} == {target_comm(target.pid)}
+
+
+def test_of_a_thread_alone_the_process_says_that_it_was_moved(live, cgroup):
+    """Only its first thread hears of that, which is not counted."""
+    path = cgroup(own("moved.service"))
+    target = live.spawn(sys.executable, "-c", THREADS.replace("sys.stdin.readline()", "").replace(
+        "sys.stdin.read(1)", "__import__('time').sleep(1000)"))
+    until(lambda: target.stdout() == b"done\n", "its threads")
+    bpftruss = live.attach(max(int(name) for name in os.listdir("/proc/%d/task" % target.pid)))
+    move(target.pid, path)
+    (report,) = end(bpftruss)
+    process = process_of(report, target.pid)
+    assert (process["unit"], process["cgroup_changes"]) == (own("moved.service"), 1)
