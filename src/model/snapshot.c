@@ -421,6 +421,9 @@ void timeline_done(struct timeline *timeline)
 
 /* --- losses ----------------------------------------------------------------------------------- */
 
+#define ERRNO_TABLE_FULL \
+	"errno table full: --max-errnos; or more than 64 errnos of one call in a thread"
+
 const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "thread{|s} not counted at all",
 				  "the kernel had no memory for them, or was busy" },
@@ -430,10 +433,9 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 				   "row table full: --max-rows" },
 	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full",
 				    "error{|s} counted without {its|their} errno",
-				    "errno table full: --max-errnos; or more than 64 errnos of "
-				    "one call in a thread" },
+				    ERRNO_TABLE_FULL },
 	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram bucket{|s} short of 2^32 calls",
-				  "errno table full: --max-errnos" },
+				  ERRNO_TABLE_FULL },
 	[LOSS_EXIT_MISSED] = { "exit_missed", "call{|s} counted without time",
 			       "their end was not seen" },
 	[LOSS_TIME_CLAMPED] = { "time_clamped", "time{|s} that did not add up",
@@ -449,7 +451,7 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_ERRNO_OFF] = { "errnos_off", "error{|s} counted without {its|their} errno",
 			     "errnos were off, to cost less" },
 	[LOSS_STACK_TABLE_FULL] = { "stack_table_full", "call{|s} without {its|their} stack",
-				    "errno table full: --max-errnos" },
+				    ERRNO_TABLE_FULL },
 	[LOSS_SPLIT_TABLE_FULL] = { "arg0_table_full",
 				    "call{|s} counted without what rows are split by",
 				    "row table full: --max-rows; more than 4096 in a "
@@ -462,7 +464,7 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 			     "thread{|s} without user CPU time and calls in flight",
 			     "thread table full: --max-tasks" },
 	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "call{|s} counted without {its|their} time",
-				   "row table full: --max-rows" },
+				   "histogram table full: --max-rows" },
 	[LOSS_PATH_TABLE_FULL] = { "path_table_full",
 				   "call{|s} counted without {its|their} path or file",
 				   "path table full: --max-paths" },
