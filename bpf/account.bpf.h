@@ -140,9 +140,21 @@ static __always_inline u64 record_stack(const struct task_record *record)
 	return stacks ? record->stack_id : 0;
 }
 
+/*
+ * How long a task was asleep in the call that began before it was counted, by its CPU clock, which began
+ * when that did.
+ */
+static __always_inline u64 early_call_slept_ns(struct task_struct *task,
+					       const struct task_record *record, u64 now, u64 cpu)
+{
+	u64 off = now - cpu, runq = task_run_delay(task) - record->usage_at_start.run_delay_ns;
+
+	return (s64)(off - runq) > 0 ? off - runq : 0;
+}
+
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
 LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
-				      u32 denied)
+				      u32 denied, u64 slept_ns)
 {
 	struct call_slot *slot;
 
@@ -160,6 +172,7 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 	slot->calls++;
 	stores_order();
 	slot->untimed++;
+	slot->slept_untimed_ns += slept_ns;
 	if (denied)
 		slot->denied++;
 	slot_count_result(slot, result);
@@ -227,7 +240,7 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 	if (flags & RECORD_CALL_OPEN) {
 		lost = call_of(record, index);
 		loss_add(LOSS_EXIT_MISSED);
-		call_count_untimed(record, &lost, 0, false);
+		call_count_untimed(record, &lost, 0, false, 0);
 	}
 	return true;
 }
@@ -354,7 +367,7 @@ __noinline u32 exit_is_childs(u32 flags, s32 early_nr, u32 abi, s32 nr, s64 resu
 	bool slept = !(flags & RECORD_RESTARTS) && early_nr >= 0;
 	bool may_be = flags & RECORD_NEW_CHILD || (flags & RECORD_OPEN_EARLY && !slept);
 
-	return result == 0 && may_be && call_makes_child(abi, nr);
+	return ARCH_CHILD_RETURNS && result == 0 && may_be && call_makes_child(abi, nr);
 }
 
 /* Does what call_argument() does with a stack of its own: those of all functions on the way add up. */
@@ -375,13 +388,16 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 {
 	struct call call = { .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
-	u64 now, cpu;
+	bool is_trapped;
+	u64 now, cpu, slept_ns = 0;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
 	/* It runs: a clock that still stands goes on. */
 	cpu = cpu_clock(record, &now);
+	if (RECORD_IN_EARLY_CALL(record))
+		slept_ns = early_call_slept_ns(task, record, now, cpu);
 	/* What came since that stopped was no user time: it was in the kernel, or its stack was walked. */
 	if (record->user_clock & USER_STOPPED)
 		record->mark_cpu_ns = cpu;
@@ -402,10 +418,10 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		call.split = call_argument_apart(index, regs, call.abi, call.nr, record->share);
 		call.is_split = 1;
 	}
-	if (flags & RECORD_OPEN_EARLY)
-		return call_count_untimed(record, &call, result, false);
-	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
-				  true);
+	is_trapped = task_is_trapped(task, regs, result);
+	/* What began before counting has been let in, but if it was found awake, this may be its next call. */
+	return call_count_untimed(record, &call, is_trapped ? 0 : result,
+				  is_trapped || !(flags & RECORD_OPEN_EARLY), slept_ns);
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */

@@ -335,7 +335,8 @@ struct call_slot {
 
 	__u32 lines[HIST_LINES]; /* of its histogram; 0 = none yet */
 	__u64 told_ns; /* the longest call whose record was sent, since user space has cleared this */
-	__u64 pad[2];
+	__u64 slept_untimed_ns; /* asleep, since they were counted, in calls that ended without a time */
+	__u64 pad;
 };
 
 /* A cache line of its own, as a tally. */

@@ -297,7 +297,7 @@ int idle_look(struct idle *idle, uint32_t index, const struct task_record *recor
 /* Makes times that grow those of the time 0, or those of another time again. */
 static void row_shift(struct row *row, uint64_t ns)
 {
-	uint64_t shift = (row->in_flight - row->in_flight_early) * ns;
+	uint64_t shift = row->in_flight * ns;
 
 	row->open_wall_ns = (int64_t)((uint64_t)row->open_wall_ns + shift);
 	row->open_off_ns = (int64_t)((uint64_t)row->open_off_ns + shift);
@@ -372,7 +372,7 @@ static void read_sum(const void *node, VISIT visit, void *closure)
 	if ((visit != postorder && visit != leaf) || reading->err)
 		return;
 	/* Nothing grows: readings may share it. */
-	if (sum->in_flight == sum->in_flight_early) {
+	if (!sum->in_flight) {
 		reading->err = builder_share_row(reading->builder, sum);
 		return;
 	}

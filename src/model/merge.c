@@ -454,15 +454,11 @@ static int add_row(struct merge *m, size_t at, const struct row *from)
 	struct row row = *from; /* borrows what the row owns, but for its stacks */
 	const struct process *process = snapshot_process_of(input->given.snapshot, from);
 	const char *argument;
-	uint64_t early_ns;
 	int err;
 
 	row.host = host_of(input, from->host);
 	if (process && is_group(process))
 		row.boot_ns = process_move(m, input, process).boot_ns;
-	early_ns = snapshot_early_ns(input->given.snapshot, from);
-	row.open_wall_ns = (int64_t)((uint64_t)row.open_wall_ns + early_ns);
-	row.open_off_ns = (int64_t)((uint64_t)row.open_off_ns + early_ns);
 	row_move(&row, input, is_latest(input, from->host));
 	if (!row.calls && !row.in_flight && !row.open_wall_ns && !row.open_off_ns)
 		return 0;

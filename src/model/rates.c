@@ -98,26 +98,24 @@ static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
 	return sum > 0 ? (uint64_t)sum : 0;
 }
 
-void row_microstates(const struct snapshot *snapshot, const struct row *row,
-		     struct microstates *ret)
+void row_microstates(const struct row *row, struct microstates *ret)
 {
 	const char *name =
 		row->nr == ROW_NR_OTHER ? NULL : syscall_find_name(row->abi, (int)row->nr);
 	uint64_t wall_ns = total_ns(row->wall_ns, row->open_wall_ns);
 	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
 	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
-	/* Early calls were asleep when counting began, and none of them has returned since. */
-	uint64_t sleep_ns = off_ns - runq_ns + snapshot_early_ns(snapshot, row);
+	uint64_t sleep_ns = off_ns - runq_ns;
 
 	*ret = (struct microstates){ .system_ns = wall_ns - off_ns, .runq_ns = runq_ns };
 	*(name && !strncmp(name, "futex", 5) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;
 }
 
-static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
+static uint64_t row_lock_ns(const struct row *row)
 {
 	struct microstates states;
 
-	row_microstates(snapshot, row, &states);
+	row_microstates(row, &states);
 	return states.lock_ns;
 }
 
@@ -135,7 +133,7 @@ bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *r
 		row = end;
 		end += snapshot_rows_of(snapshot, row, process);
 		for (; row < end && complete; row++)
-			lock_ns += row_lock_ns(snapshot, snapshot->rows[row]);
+			lock_ns += row_lock_ns(snapshot->rows[row]);
 		process_microstates(process, lock_ns, &states);
 		microstates_add(ret, &states);
 	}
@@ -276,7 +274,7 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 		for (; row < diff->nr_rows && process_has_row(line->process, diff->rows[row]);
 		     row++) {
 			rate_add_row(line, rates, diff->rows[row]);
-			lock_ns += row_lock_ns(diff, diff->rows[row]);
+			lock_ns += row_lock_ns(diff->rows[row]);
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);
@@ -305,7 +303,7 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 	ended->nr_processes = ended->threads = 0;
 	for (; row < end && !diff->rows[row]->tid; row++) {
 		rate_add_row(ended, rates, diff->rows[row]);
-		rest_lock_ns += row_lock_ns(diff, diff->rows[row]);
+		rest_lock_ns += row_lock_ns(diff->rows[row]);
 	}
 	for (; *thread < diff->nr_threads && !process_compare(&diff->threads[*thread].its, process);
 	     ++*thread) {
@@ -323,7 +321,7 @@ static size_t rates_split(const struct rates *rates, const struct process *proce
 			rate_add_row(ended, rates, diff->rows[row]);
 		for (; row < end && diff->rows[row]->tid == one->tid; row++) {
 			rate_add_row(line, rates, diff->rows[row]);
-			lock_ns += row_lock_ns(diff, diff->rows[row]);
+			lock_ns += row_lock_ns(diff->rows[row]);
 		}
 		process_microstates(&one->its, lock_ns, &line->states);
 		usage_add(&line->usage, &one->its.usage);
@@ -664,7 +662,7 @@ void rate_of_calls(const struct rates *rates, const struct row *row, struct rate
 	rate_add_row(ret, rates, row);
 	ret->oldest_abi = row->abi;
 	ret->oldest_nr = row->nr;
-	row_microstates(rates->diff, row, &ret->states);
+	row_microstates(row, &ret->states);
 	ret->states.sleep_ns += ret->states.lock_ns;
 	ret->states.lock_ns = 0;
 	if (row_timed(row)) {

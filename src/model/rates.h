@@ -37,8 +37,7 @@ uint64_t microstates_total_ns(const struct microstates *states);
  * Splits the time of a row's calls, whether they have ended or not; user_ns is 0. Until a call ends, its
  * run-queue time stands as sleep.
  */
-void row_microstates(const struct snapshot *snapshot, const struct row *row,
-		     struct microstates *ret);
+void row_microstates(const struct row *row, struct microstates *ret);
 
 /*
  * How the threads of all processes spent their time. Returns false if not all calls are in it: then

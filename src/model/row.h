@@ -84,9 +84,9 @@ struct row {
 	uint64_t oldest_start_ns; /* CLOCK_MONOTONIC, UINT64_MAX when none */
 
 	/*
-	 * The time that calls in flight but not early have taken so far: with wall_ns and off_ns it
-	 * makes the time spent in calls up to now. In a difference their growth, below 0 once they
-	 * end. In a merged snapshot early ones, too, since counting began.
+	 * Time in calls that wall_ns and off_ns lack: what those in flight have taken so far, since they
+	 * were counted, and how long those slept that ended without a time. Together they make the time
+	 * spent in calls up to now. In a difference the growth, below 0 once calls end.
 	 */
 	int64_t open_wall_ns;
 	int64_t open_off_ns;

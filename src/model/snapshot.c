@@ -395,14 +395,6 @@ uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *r
 	return snapshot->end_mono_ns - row->oldest_start_ns;
 }
 
-uint64_t snapshot_early_ns(const struct snapshot *snapshot, const struct row *row)
-{
-	if (snapshot->origins)
-		return 0;
-	return row->in_flight_early *
-	       min_u64(snapshot->elapsed_ns, snapshot_oldest_ns(snapshot, row));
-}
-
 const char *const gap_reason_names[NR_GAP_REASON] = {
 	[GAP_NOT_RUNNING] = "not_running",
 	[GAP_NOT_WRITTEN] = "not_written",

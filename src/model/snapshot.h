@@ -289,12 +289,6 @@ uint64_t snapshot_user_ns(const struct snapshot *snapshot);
 /* Age in ns of a row's oldest call in flight, as of the end; 0 when none is. */
 uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *row);
 
-/*
- * Sums up how long, in ns, the row's calls that began before counting were slept in: each for the age of the oldest, at
- * most the time counted. 0 where snapshots were merged: open_wall_ns and open_off_ns have it there.
- */
-uint64_t snapshot_early_ns(const struct snapshot *snapshot, const struct row *row);
-
 /* --- timelines -------------------------------------------------------------------------------- */
 
 /*

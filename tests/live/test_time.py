@@ -340,6 +340,47 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
         assert abs(switches - kernel[theirs]) <= kernel[theirs] * 0.02 + 5, ours
 
 
+# Waits for a lock, in a call that began before counting or after, and gets it or is killed in it.
+LOCKED = """
+import os, sys, threading
+lock, (when, end) = threading.Lock(), sys.argv[1:]
+lock.acquire()
+waiter = threading.Thread(target=lock.acquire, daemon=True)
+if when == "early":
+    waiter.start()
+print("ready", flush=True)
+sys.stdin.readline()
+if when == "later":
+    waiter.start()
+sys.stdin.readline()
+if end == "killed":
+    os._exit(0)
+lock.release()
+waiter.join()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("ending", ["taken", "killed"])
+@pytest.mark.parametrize("begins", ["early", "later"])
+def test_what_was_waited_for_a_lock_stays_that_once_the_wait_is_over(live, begins, ending):
+    target = live.spawn(sys.executable, "-c", LOCKED, begins, ending, stdin=subprocess.PIPE)
+    until(lambda: b"ready" in target.stdout(), "its threads")
+    time.sleep(0.2)
+    bpftruss = live.attach(target.pid)
+    start = time.monotonic()
+    target.tell(b"\n")
+    time.sleep(1)
+    waited_ns = (time.monotonic() - start) * 1e9
+    target.tell(b"\n")
+    if ending == "taken":
+        until(lambda: b"done" in target.stdout(), "it has the lock")
+    report = bpftruss.interrupt() if ending == "taken" else bpftruss.report()
+    states = report.data["microstates"]
+    assert 0.9 * waited_ns < states["lock_ns"] < report.data["elapsed_ns"]
+
+
 def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
     def values(number):
         report, table = live.count("sleepers", "dozers", number, 20)

@@ -112,10 +112,8 @@ static void thread_add_call(const struct world *world, const struct counted_thre
 	row.in_flight = 1;
 	row.in_flight_early = record->nr % 2 == 0;
 	row.oldest_start_ns = record->enter_ns;
-	if (!row.in_flight_early) {
-		row.open_wall_ns = (int64_t)(world->now_ns - record->enter_ns);
-		row.open_off_ns = (int64_t)(world->now_ns - record->switch_ns);
-	}
+	row.open_wall_ns = (int64_t)(world->now_ns - record->enter_ns);
+	row.open_off_ns = (int64_t)(world->now_ns - record->switch_ns);
 	builder_take_row(builder, &row);
 }
 

@@ -110,6 +110,7 @@ TEST(test_time_in_early_calls_is_that_of_each_host)
 	row_init_calls(&row, 7, ABI_OF_TESTS, "futex", 0, 0, 0, 0);
 	row.in_flight = row.in_flight_early = 2;
 	row.oldest_start_ns = 100 * SEC;
+	row.open_wall_ns = row.open_off_ns = 20 * SEC;
 	builder_take_row(builder, &row);
 	a = snapshot_take(builder);
 	snapshot_set_span(a, &web_1);

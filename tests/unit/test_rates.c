@@ -49,9 +49,17 @@ static void take_open(struct builder *builder, uint32_t pid, const char *name, i
 	builder_take_row(builder, &row);
 }
 
-static void take_early(struct builder *builder, uint32_t pid, const char *name, uint64_t count)
+/* Calls that began before counting, and how long they have been slept in since. */
+static void take_early(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
+		       uint64_t slept_ns)
 {
-	builder_take_in_flight(builder, pid, ABI_OF_TESTS, name, count, count, BEFORE - 10 * SEC);
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row.in_flight = row.in_flight_early = count;
+	row.oldest_start_ns = BEFORE - 10 * SEC;
+	row.open_wall_ns = row.open_off_ns = (int64_t)slept_ns;
+	builder_take_row(builder, &row);
 }
 
 static void take_ended(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
@@ -90,7 +98,7 @@ static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t 
 	for (size_t i = 0; i < rates->diff->nr_rows; i++) {
 		if (rates->diff->rows[i]->pid != pid)
 			continue;
-		row_microstates(rates->diff, rates->diff->rows[i], &states);
+		row_microstates(rates->diff->rows[i], &states);
 		microstates_add(&sum, &states);
 	}
 	assert_has(&sum, user_ns, 0, system_ns, system_ns, runq_ns, runq_ns, lock_ns, lock_ns,
@@ -195,9 +203,9 @@ BUILDERS_TEST(test_open_all_interval)
 	take_process(after, 7, "waiter", 1, 0);
 	take_open(after, 7, "epoll_pwait", -5 * (int64_t)SEC, 2 * SEC, 7 * SEC);
 	take_process(before, 8, "early", 3, 0);
-	take_early(before, 8, "futex", 3);
+	take_early(before, 8, "futex", 3, 15 * SEC);
 	take_process(after, 8, "early", 3, 0);
-	take_early(after, 8, "futex", 3);
+	take_early(after, 8, "futex", 3, 21 * SEC);
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
 	assert_calls_took(rates, 7, 0, 0, 0, 2 * SEC);
@@ -244,7 +252,7 @@ BUILDERS_TEST(test_ends_without_time)
 
 	take_process(before, 7, "killed", 2, 0);
 	take_open(before, 7, "read", -9 * (int64_t)SEC, 0, 9 * SEC);
-	take_early(before, 7, "futex", 1);
+	take_early(before, 7, "futex", 1, 5 * SEC);
 	take_process(after, 7, "killed", 0, 0);
 	row_init_named(&row, 7, ABI_OF_TESTS, "read");
 	row.calls = row.no_return = 1;
