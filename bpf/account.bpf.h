@@ -140,21 +140,42 @@ static __always_inline u64 record_stack(const struct task_record *record)
 	return stacks ? record->stack_id : 0;
 }
 
-/*
- * How long a task was asleep in the call that began before it was counted, by its CPU clock, which began
- * when that did.
- */
-static __always_inline u64 early_call_slept_ns(struct task_struct *task,
-					       const struct task_record *record, u64 now, u64 cpu)
+/* Clocks of two CPUs may differ, but no time is below 0. */
+static __always_inline u64 time_since(u64 now, u64 start)
 {
-	u64 off = now - cpu, runq = task_run_delay(task) - record->usage_at_start.run_delay_ns;
+	u64 time = now - start, wrapped = (s64)time >> 63;
 
-	return (s64)(off - runq) > 0 ? off - runq : 0;
+	if (wrapped)
+		loss_add(LOSS_TIME_CLAMPED);
+	return time & ~wrapped;
+}
+
+/*
+ * The current task is over with the call that began before it was counted. What that took since then, as its
+ * CPU clock, goes to the row of its number alone, where it was while it was in flight.
+ */
+LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
+{
+	struct call call = { .index = index };
+	struct call_slot *slot;
+	u64 now, cpu;
+
+	if (!record)
+		return 0;
+	call.nr = record->nr;
+	call.abi = record->abi;
+	cpu = cpu_clock(record, &now);
+	slot = slot_find(record, &call);
+	if (slot) {
+		slot->early_wall_ns += time_since(now, record->start_ns);
+		slot->early_off_ns += time_since(now, cpu);
+	}
+	return 0;
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
 LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
-				      u32 denied, u64 slept_ns)
+				      u32 denied)
 {
 	struct call_slot *slot;
 
@@ -172,7 +193,6 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 	slot->calls++;
 	stores_order();
 	slot->untimed++;
-	slot->slept_untimed_ns += slept_ns;
 	if (denied)
 		slot->denied++;
 	slot_count_result(slot, result);
@@ -237,10 +257,15 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 			*nr = record->nr;
 		return true;
 	}
+	/* It was on its way out of that, or waited to be let in. */
+	if (RECORD_IN_EARLY_CALL(record)) {
+		record->flags = 0;
+		early_call_book(record, index);
+	}
 	if (flags & RECORD_CALL_OPEN) {
 		lost = call_of(record, index);
 		loss_add(LOSS_EXIT_MISSED);
-		call_count_untimed(record, &lost, 0, false, 0);
+		call_count_untimed(record, &lost, 0, false);
 	}
 	return true;
 }
@@ -388,22 +413,22 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 {
 	struct call call = { .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
-	bool is_trapped;
-	u64 now, cpu, slept_ns = 0;
+	bool is_early = RECORD_IN_EARLY_CALL(record), is_trapped;
+	u64 now, cpu;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
 	/* It runs: a clock that still stands goes on. */
 	cpu = cpu_clock(record, &now);
-	if (RECORD_IN_EARLY_CALL(record))
-		slept_ns = early_call_slept_ns(task, record, now, cpu);
 	/* What came since that stopped was no user time: it was in the kernel, or its stack was walked. */
 	if (record->user_clock & USER_STOPPED)
 		record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = 0;
 	user_clock_go(record);
+	if (is_early)
+		early_call_book(record, index);
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
@@ -418,10 +443,10 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 		call.split = call_argument_apart(index, regs, call.abi, call.nr, record->share);
 		call.is_split = 1;
 	}
-	is_trapped = task_is_trapped(task, regs, result);
-	/* What began before counting has been let in, but if it was found awake, this may be its next call. */
+	/* If it was found awake, this may be its next call. */
+	is_trapped = !is_early && task_is_trapped(task, regs, result);
 	return call_count_untimed(record, &call, is_trapped ? 0 : result,
-				  is_trapped || !(flags & RECORD_OPEN_EARLY), slept_ns);
+				  is_trapped || !(flags & RECORD_OPEN_EARLY));
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
@@ -448,16 +473,6 @@ static __always_inline void call_take_hidden_stack(struct task_record *record, s
 	if (record->flags == RECORD_CALL_OPEN && !stacks_are_off() &&
 	    call_hides_caller(record->abi, record->nr) && call_is_stacked(record->abi, record->nr))
 		record->stack_id = stack_of_regs(record, regs, WALK_ENTER, 0);
-}
-
-/* Clocks of two CPUs may differ, but no time is below 0. */
-static __always_inline u64 time_since(u64 now, u64 start)
-{
-	u64 time = now - start, wrapped = (s64)time >> 63;
-
-	if (wrapped)
-		loss_add(LOSS_TIME_CLAMPED);
-	return time & ~wrapped;
 }
 
 /* A path that was not in memory when the call began may be there now: the kernel has read it. */

@@ -335,8 +335,8 @@ struct call_slot {
 
 	__u32 lines[HIST_LINES]; /* of its histogram; 0 = none yet */
 	__u64 told_ns; /* the longest call whose record was sent, since user space has cleared this */
-	__u64 slept_untimed_ns; /* asleep, since they were counted, in calls that ended without a time */
-	__u64 pad;
+	__u64 early_wall_ns; /* of calls that began before counting and are over, since that */
+	__u64 early_off_ns;  /* of that off the CPU */
 };
 
 /* A cache line of its own, as a tally. */

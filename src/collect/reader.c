@@ -118,7 +118,8 @@ static void row_fill(struct row *row, const struct call_slot *slot, uint32_t tid
 	row->wall_ns = slot->wall_ns;
 	row->off_ns = slot->off_ns;
 	row->runq_ns = slot->runq_ns;
-	row->open_wall_ns = row->open_off_ns = (int64_t)slot->slept_untimed_ns;
+	row->open_wall_ns = (int64_t)slot->early_wall_ns;
+	row->open_off_ns = (int64_t)slot->early_off_ns;
 	if (slot->max_ns || slot->min_inverted_ns) {
 		row->min_ns = ~slot->min_inverted_ns;
 		row->max_ns = slot->max_ns;
@@ -276,8 +277,8 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 	} else {
 		row.in_flight_early = 1;
 		row.oldest_start_ns = above(record->start_ns, record->slept_ns);
-		row.open_wall_ns = row.open_off_ns =
-			(int64_t)above(now_ns, record_cpu_clock(record, now_ns));
+		row.open_wall_ns = (int64_t)above(now_ns, record->start_ns);
+		row.open_off_ns = (int64_t)above(now_ns, record_cpu_clock(record, now_ns));
 	}
 	odd_values_apply(c->odd, record->own_share, &row);
 	return builder_add_row(reading->builder, &row);
@@ -418,7 +419,7 @@ static int record_read_slots(const struct collector *c, const struct task_record
 			return -ENOMEM;
 		if (slot_takes_open(c, slot, record) == (open != NULL)) {
 			err = slot_read(c, record, index, reading, &row);
-			if (!err && row.calls)
+			if (!err && (row.calls || row.open_wall_ns))
 				err = row_keep(open, &row, reading);
 			row_done(&row);
 		}

@@ -117,9 +117,7 @@ static void history_reopen(struct counts *c)
 	struct history_size size = { 0 };
 	struct diag d;
 
-	/* A daemon that began without a history has not made it yet. */
-	if (history_make_place(c->state_dir, &d) ||
-	    history_open(c->state_dir, c->keep, &c->history, &d)) {
+	if (history_open(c->state_dir, c->keep, &c->history, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;
@@ -140,7 +138,13 @@ static void history_reopen(struct counts *c)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
+	const bool begins = !c->keep;
+	struct diag d;
+
 	c->keep = config->no_history ? NULL : &config->keep;
+	/* Later on it may be that of a disk which is not there. */
+	if (begins && c->keep && history_make_place(c->state_dir, &d))
+		history_troubled(c, &d);
 	if (!c->keep) {
 		history_close(steal_ptr(&c->history));
 		backoff_done(&c->history_wait);

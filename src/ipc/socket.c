@@ -74,8 +74,8 @@ static int name_share(const char *path, gid_t group)
 }
 
 /*
- * The name gets the mode of the descriptor at bind(), less the umask, which we leave alone: so it
- * never is open to others. Nor does anybody get in before listen().
+ * The name gets the mode of the descriptor at bind(), less the umask: so it never is open to others. Nor
+ * does anybody get in before listen().
  */
 static int name_bind(int fd, const struct sockaddr_un *address, gid_t group)
 {

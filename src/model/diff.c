@@ -94,7 +94,8 @@ static int diff_subtract(struct diff *diff, size_t at, const struct row *old)
 	if (*less == row)
 		return old->calls ? -EINVAL : 0;
 	/* Most rows have nothing new; readings share one that did not change between them. */
-	if (!*less && !row->in_flight && row->calls == old->calls) {
+	if (!*less && !row->in_flight && row->calls == old->calls &&
+	    row->open_wall_ns <= old->open_wall_ns) {
 		*less = row;
 		return row == old || row_is_after(row, old) ? 0 : -EINVAL;
 	}
@@ -148,7 +149,7 @@ static int diff_rows(struct diff *diff)
 		if (row && is_torn && !err)
 			row_settle(row);
 		row = row ?: row_ref(whole);
-		if (!row->calls && !row->in_flight)
+		if (!row->calls && !row->in_flight && !row->open_wall_ns)
 			row_unref(row);
 		else
 			out->rows[out->nr_rows++] = row;

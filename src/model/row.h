@@ -85,8 +85,8 @@ struct row {
 
 	/*
 	 * Time in calls that wall_ns and off_ns lack: what those in flight have taken so far, since they
-	 * were counted, and how long those slept that ended without a time. Together they make the time
-	 * spent in calls up to now. In a difference the growth, below 0 once calls end.
+	 * were counted, and what early ones took that are over. Together they make the time spent in
+	 * calls up to now. In a difference the growth, below 0 once calls end.
 	 */
 	int64_t open_wall_ns;
 	int64_t open_off_ns;

@@ -28,6 +28,7 @@ from harness import (
     Process,
     interval_reports,
     meanwhile,
+    must_be_exact,
     must_equal,
     program,
     slurp,
@@ -362,13 +363,12 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("ending", ["taken", "killed"])
-@pytest.mark.parametrize("begins", ["early", "later"])
-def test_what_was_waited_for_a_lock_stays_that_once_the_wait_is_over(live, begins, ending):
+def wait_locked(live, begins, ending, *options):
+    """How long a thread waited for a lock, by our clock, and the reports of bpftruss."""
     target = live.spawn(sys.executable, "-c", LOCKED, begins, ending, stdin=subprocess.PIPE)
     until(lambda: b"ready" in target.stdout(), "its threads")
     time.sleep(0.2)
-    bpftruss = live.attach(target.pid)
+    bpftruss = live.attach(target.pid, *options)
     start = time.monotonic()
     target.tell(b"\n")
     time.sleep(1)
@@ -376,9 +376,51 @@ def test_what_was_waited_for_a_lock_stays_that_once_the_wait_is_over(live, begin
     target.tell(b"\n")
     if ending == "taken":
         until(lambda: b"done" in target.stdout(), "it has the lock")
-    report = bpftruss.interrupt() if ending == "taken" else bpftruss.report()
-    states = report.data["microstates"]
-    assert 0.9 * waited_ns < states["lock_ns"] < report.data["elapsed_ns"]
+        bpftruss.stop()
+    else:
+        assert bpftruss.wait() == 0
+    reports = [json.loads(line) for line in bpftruss.text().splitlines()]
+    for report in reports:
+        must_be_exact(report)
+    return waited_ns, reports
+
+
+@pytest.mark.parametrize("ending", ["taken", "killed"])
+@pytest.mark.parametrize("begins", ["early", "later"])
+def test_what_was_waited_for_a_lock_stays_that_once_the_wait_is_over(live, begins, ending):
+    waited_ns, (report,) = wait_locked(live, begins, ending)
+    assert 0.9 * waited_ns < report["microstates"]["lock_ns"] < report["elapsed_ns"]
+
+
+@pytest.mark.parametrize("begins", ["early", "later"])
+def test_a_wait_for_a_lock_is_in_each_interval_of_it(live, begins):
+    waited_ns, reports = wait_locked(live, begins, "taken", "-i", 0.25)
+    locked = [report["microstates"]["lock_ns"] for report in reports]
+    assert 0.9 * waited_ns < sum(locked) < 1.1 * waited_ns + 2e8, locked
+    assert all(ns <= report["elapsed_ns"] for ns, report in zip(locked, reports)), locked
+
+
+@pytest.mark.parametrize("interval", [[], ["-i", 0.25]])
+def test_a_read_from_before_counting_is_slept_in_no_longer_than_that(live, interval):
+    """Which file it is of is known once it has ended."""
+    code = "import os, sys; print('ready', flush=True); os.read(0, 1); print('done', flush=True); os.read(0, 1)"
+    target = live.spawn(sys.executable, "-c", code, stdin=subprocess.PIPE)
+    until(lambda: b"ready" in target.stdout(), "it reads")
+    target.wait_asleep_in("read")
+    bpftruss = live.attach(target.pid, "--by", "file", *interval)
+    start = time.monotonic()
+    time.sleep(1)
+    waited_ns = (time.monotonic() - start) * 1e9
+    target.tell(b"\n")
+    until(lambda: b"done" in target.stdout(), "it has read")
+    slept = []
+    for line in bpftruss.stop_text().splitlines():
+        report = json.loads(line)
+        rows = [row for row in report["rows"] if row["syscall"] == "read"]
+        # Modulo 2^64, as it may shrink.
+        slept.append(sum((row["sleep_ns"] or 0) + row.get("open_off_ns", 0) for row in rows) % 2**64)
+        assert slept[-1] <= report["elapsed_ns"], slept
+    assert 0.9 * waited_ns < sum(slept) < 1.1 * waited_ns + 2e8, slept
 
 
 def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):

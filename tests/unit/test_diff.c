@@ -215,7 +215,28 @@ BUILDERS_TEST(test_in_flight_is_of_later)
 	assert_has(diff->rows[1], calls, 1, in_flight, 0);
 }
 
-/* Calls from before the counting: nothing is known of them that grows. */
+/* What a call from before counting took is in no count once it is over, but goes on adding up. */
+BUILDERS_TEST(test_early_call_is_over)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct row row;
+
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.in_flight = row.in_flight_early = 1;
+	row.oldest_start_ns = 5;
+	row.open_wall_ns = row.open_off_ns = 70;
+	builder_take_row(before, &row);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.open_wall_ns = row.open_off_ns = 100;
+	builder_take_row(after, &row);
+	earlier = snapshot_take(before);
+	later = snapshot_take(after);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 1);
+	assert_has(diff->rows[0], calls, 0, in_flight, 0, open_wall_ns, 30, open_off_ns, 30);
+}
+
+/* A row that did not change between two readings. */
 BUILDERS_TEST(test_shared_row_in_flight)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
