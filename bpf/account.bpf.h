@@ -151,8 +151,8 @@ static __always_inline u64 time_since(u64 now, u64 start)
 }
 
 /*
- * The current task is over with the call that began before it was counted. What that took since then, as its
- * CPU clock, goes to the row of its number alone, where it was while it was in flight.
+ * Whoever was in a call that began before he was counted is over with it. What that took since then goes to the
+ * row of its number alone, where it was while it was in flight. Only the current task's clocks are known.
  */
 LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 {
@@ -160,16 +160,21 @@ LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 	struct call_slot *slot;
 	u64 now, cpu;
 
-	if (!record)
+	if (!record || !RECORD_IN_EARLY_CALL(record) || record->task != (u64)current_task())
 		return 0;
+	/* Whoever reads it now finds it no longer in flight. */
+	record->flags &= ~RECORD_OPEN_EARLY;
+	stores_order();
 	call.nr = record->nr;
 	call.abi = record->abi;
 	cpu = cpu_clock(record, &now);
 	slot = slot_find(record, &call);
-	if (slot) {
-		slot->early_wall_ns += time_since(now, record->start_ns);
-		slot->early_off_ns += time_since(now, cpu);
-	}
+	if (!slot)
+		return 0;
+	/* Its CPU clock began with the counting. */
+	slot->early_off_ns += time_since(now, cpu);
+	stores_order();
+	slot->early_wall_ns += time_since(now, record->start_ns);
 	return 0;
 }
 
@@ -258,10 +263,7 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 		return true;
 	}
 	/* It was on its way out of that, or waited to be let in. */
-	if (RECORD_IN_EARLY_CALL(record)) {
-		record->flags = 0;
-		early_call_book(record, index);
-	}
+	early_call_book(record, index);
 	if (flags & RECORD_CALL_OPEN) {
 		lost = call_of(record, index);
 		loss_add(LOSS_EXIT_MISSED);
@@ -425,10 +427,9 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	if (record->user_clock & USER_STOPPED)
 		record->mark_cpu_ns = cpu;
 	stores_order();
+	early_call_book(record, index);
 	record->flags = 0;
 	user_clock_go(record);
-	if (is_early)
-		early_call_book(record, index);
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;

@@ -67,14 +67,12 @@ static __always_inline void record_settle(struct task_struct *task, struct task_
 					  struct task_record *record, u32 index, u64 cpu)
 {
 	struct call call = call_of(record, index);
-	bool is_early = RECORD_IN_EARLY_CALL(record);
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record)) {
 		/* Whoever reads it now finds it no longer in flight. */
 		record->flags |= RECORD_EXITING;
 		stores_order();
-		if (is_early && task == current_task())
-			early_call_book(record, index);
+		early_call_book(record, index);
 		call_count_no_return(record, &call);
 	} else {
 		user_clock_stop(record, cpu);

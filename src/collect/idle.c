@@ -169,7 +169,7 @@ static int process_subtract_row(struct idle_process *process, const struct row *
 	err = row_unshare(sum) ?: row_take_out(*sum, row);
 	if (err)
 		return err;
-	if (!(*sum)->calls && !(*sum)->in_flight) {
+	if (!(*sum)->calls && !(*sum)->in_flight && !(*sum)->open_wall_ns) {
 		process_drop_row(process, *sum);
 	} else if (row->in_flight && row->oldest_start_ns == (*sum)->oldest_start_ns) {
 		(*sum)->oldest_start_ns = OLDEST_LEFT;

@@ -34,8 +34,8 @@ void microstates_add(struct microstates *into, const struct microstates *from);
 uint64_t microstates_total_ns(const struct microstates *states);
 
 /*
- * Splits the time of a row's calls, whether they have ended or not; user_ns is 0. Until a call ends, its
- * run-queue time stands as sleep.
+ * Splits the time of a row's calls, whether they have ended or not; user_ns is 0. Run-queue time of
+ * calls that have not ended, or began before counting, stands as sleep.
  */
 void row_microstates(const struct row *row, struct microstates *ret);
 

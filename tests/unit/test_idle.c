@@ -70,6 +70,13 @@ static void thread_run(struct world *world, struct counted_thread *thread)
 		if (!random_below(seed, 3))
 			row_add_errors(row, 1 + (int)random_below(seed, 40), 1);
 	}
+	/* A call from before the counting is over, which is in no count. */
+	if (!random_below(seed, 4)) {
+		struct row *row = &thread->rows[random_below(seed, NR_CALLS)];
+
+		row->open_wall_ns += (int64_t)(1 + random_ns(seed, 40));
+		row->open_off_ns = row->open_wall_ns / 2;
+	}
 	thread->user_ns += random_below(seed, 1000);
 	if (!random_below(seed, 20)) {
 		record->changes[CHANGED_CGROUP]++;
@@ -125,7 +132,7 @@ static void thread_read(const struct world *world, const struct counted_thread *
 	struct process process = thread_process(world, thread);
 
 	for (int i = 0; i < NR_CALLS; i++) {
-		if (thread->rows[i].calls)
+		if (thread->rows[i].calls || thread->rows[i].open_wall_ns)
 			assert_int_equal(builder_add_row(builder, &thread->rows[i]), 0);
 	}
 	if (record->state == RECORD_LIVE && record->flags & RECORD_CALL_OPEN)
