@@ -151,8 +151,8 @@ static __always_inline u64 time_since(u64 now, u64 start)
 }
 
 /*
- * Whoever was in a call that began before he was counted is over with it. What that took since then goes to the
- * row of its number alone, where it was while it was in flight. Only the current task's clocks are known.
+ * Ends the call that a task was in when it was first counted, if there is one: adds the time since then to the
+ * row of its number, where it stood in flight. Does so for the current task only, whose clocks are known.
  */
 LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 {
@@ -262,7 +262,7 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 			*nr = record->nr;
 		return true;
 	}
-	/* It was on its way out of that, or waited to be let in. */
+	/* The task had left that call already, or waited in seccomp to enter it. */
 	early_call_book(record, index);
 	if (flags & RECORD_CALL_OPEN) {
 		lost = call_of(record, index);
