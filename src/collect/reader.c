@@ -493,11 +493,11 @@ static bool record_is_wanted(const struct collector *c, const struct task_record
 /* Reads what a process is called, of which only other threads are wanted. */
 static int leader_read(const struct task_record *record, struct reading *reading)
 {
-	struct process process, leader = record_process(record, reading->now_ns);
+	struct process process, leader;
 
 	if (record->tid != record->pid)
 		return 0;
-	process = leader;
+	process = leader = record_process(record, reading->now_ns);
 	process_clear_counts(&process);
 	/* Nobody else tells of these. */
 	memcpy(process.changes, leader.changes, sizeof(process.changes));

@@ -328,8 +328,6 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 	struct pollfd *sources = daemon->sources;
 	sigset_t set;
 
-	/* What it makes has the mode that is asked for, and is nobody else's. */
-	umask(077);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -500,6 +498,8 @@ static int run(struct daemon *daemon, struct diag *d)
 
 	if (err)
 		return err;
+	/* What it makes has the mode that is asked for, and is nobody else's. */
+	umask(077);
 	/* First of all: whoever cannot answer, or remember, need not attach. */
 	err = state_dir ? history_make_place(state_dir, d) : 0;
 	if (err)
