@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced: a temporary folder, $scratch, that is gone at the end, whatever signal brings that about and
-# whenever; jobs in the background end before it.
+# Sourced: asks for /proc and /sys; makes a temporary folder, $scratch, that is gone at the end, whatever
+# signal brings that about and whenever; jobs in the background end before it.
 
 # Servers read what is made here, and run as other users.
 umask 022
+
+# need_mount NAME FILE TYPE DIR: where there is no such file, nothing is mounted on the folder.
+need_mount()
+{
+	[ ! -e "$2" ] || return 0
+	echo "$1: nothing is mounted on $4: run 'mount -t $3 $3 $4' first" >&2
+	exit 1
+}
+
+# need_mounts NAME: a plain chroot has neither.
+need_mounts()
+{
+	need_mount "$1" /proc/self proc /proc
+	need_mount "$1" /sys/kernel sysfs /sys
+}
 
 # Prints the folder to make ours in: TMPDIR, if those users can enter it, and if its name can stand in any
 # configuration and command.

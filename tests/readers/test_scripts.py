@@ -70,6 +70,27 @@ def test_without_root_sudo_is_wanted(name, bare):
     assert result.stderr.count("\n") == 1 and "as root" in result.stderr
 
 
+def hiding(place):
+    """The command that runs another one where nothing is mounted on /proc or /sys."""
+    command = ["unshare", "--mount" if os.geteuid() == 0 else "-rm", "sh", "-c",
+               'mount -t tmpfs none "$0" && PATH=$ONLY exec "$@"', place]  # fmt: skip
+    if subprocess.run([*command, shutil.which("true")], capture_output=True).returncode:
+        pytest.skip("users have no namespaces of their own here")
+    return command
+
+
+@pytest.mark.parametrize("place, mounted", [("/proc", "proc proc /proc"), ("/sys", "sysfs sysfs /sys")])
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_in_a_plain_chroot_it_says_what_to_mount(name, place, mounted, bare):
+    """Before it installs or builds anything."""
+    (Path(bare["PATH"]) / "id").symlink_to(shutil.which("id"))
+    (Path(bare["PATH"]) / "sudo").symlink_to(shutil.which("false"))
+    result = call(*hiding(place), TOP / "scripts" / name, env={**os.environ, "ONLY": bare["PATH"]})
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (f"{name}: nothing is mounted on {place}: "
+                             f"run 'mount -t {mounted}' first\n")  # fmt: skip
+
+
 # --- layers --------------------------------------------------------------------------------------
 
 LEAF = "#ifndef LEAF_H\n#define LEAF_H\n#endif\n"
