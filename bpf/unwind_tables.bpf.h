@@ -19,6 +19,7 @@ const volatile bool frame_pointers = false;
 
 #define EBUSY   16
 #define VM_EXEC 4
+#define BTRFS   0x9123683e /* the magic number of its super blocks */
 
 #define NS_PER_SECOND 1000000000ULL
 
@@ -143,6 +144,18 @@ static __always_inline void inode_mtime(struct inode *inode, struct inode_key *k
 	}
 }
 
+/* The subvolume of an inode of btrfs, for others 0. Without BTF of btrfs it is 0, too. */
+static __always_inline u32 inode_subvolume(struct inode *inode)
+{
+	struct btrfs_inode *its;
+
+	if (inode->i_sb->s_magic != BTRFS || !bpf_core_field_exists(struct btrfs_inode, root) ||
+	    !bpf_core_field_exists(struct btrfs_root, root_key.objectid))
+		return 0;
+	its = (void *)inode - bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	return BPF_CORE_READ(its, root, root_key.objectid);
+}
+
 static __always_inline void inode_key_of(struct vm_area_struct *vma, struct inode_key *key)
 {
 	struct inode *inode = vma->vm_file->f_inode;
@@ -151,6 +164,7 @@ static __always_inline void inode_key_of(struct vm_area_struct *vma, struct inod
 	key->generation = inode->i_generation;
 	key->ino = inode->i_ino;
 	inode_mtime(inode, key);
+	key->subvolume = inode_subvolume(inode);
 }
 
 /* With a variable on the stack, the verifier would follow each way to fill it. */

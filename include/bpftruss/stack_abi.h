@@ -160,7 +160,8 @@ struct inode_key {
 	__u32 generation;
 	__u64 ino;
 	__s64 mtime_s;
-	__s64 mtime_ns;
+	__u32 mtime_ns;
+	__u32 subvolume; /* of btrfs: a snapshot's file may have all else in common with the original */
 };
 
 /* The length of a file's name in its folder, with its NUL. */

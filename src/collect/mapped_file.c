@@ -43,20 +43,31 @@ static int program_ask(const struct code_identity *identity, const void *place,
 	return 0;
 }
 
-static int maps_ask(const struct stat *status, const void *place, struct file_identity *ret)
+/* What /proc/PID/maps and the file say. Subvolumes of btrfs differ only in the device that the file says. */
+static int shown_key(const struct code_mapping *mapping, int fd, struct inode_key *ret)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &status))
+		return -errno;
+	*ret = (struct inode_key){
+		.dev = mapping->dev,
+		.ino = mapping->ino,
+		.mtime_s = status.stx_mtime.tv_sec,
+		.mtime_ns = status.stx_mtime.tv_nsec,
+		.subvolume = status.stx_dev_major << 20 | status.stx_dev_minor,
+	};
+	return 0;
+}
+
+static int maps_ask(int fd, const void *place, struct file_identity *ret)
 {
 	struct code_mapping mapping;
 
 	if (!process_maps_find_own((uintptr_t)place, &mapping))
 		return -ENOENT;
 	ret->name[0] = 0;
-	ret->key = (struct inode_key){
-		.dev = mapping.dev,
-		.ino = mapping.ino,
-		.mtime_s = status->st_mtim.tv_sec,
-		.mtime_ns = status->st_mtim.tv_nsec,
-	};
-	return 0;
+	return shown_key(&mapping, fd, &ret->key);
 }
 
 uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid)
@@ -86,7 +97,7 @@ int code_identity_read(const struct code_identity *identity, int fd, struct file
 	if (identity->program >= 0)
 		err = program_ask(identity, place, ret);
 	else
-		err = maps_ask(&status, place, ret);
+		err = maps_ask(fd, place, ret);
 	munmap(place, bytes);
 	return err;
 }
@@ -189,19 +200,8 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 int mapped_file_key(int process, const struct code_mapping *mapping, struct inode_key *ret)
 {
 	int found __cleanup(closep) = mapping_find(process, mapping->start, mapping->end);
-	struct statx status;
 
-	if (found < 0)
-		return found;
-	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &status))
-		return -errno;
-	*ret = (struct inode_key){
-		.dev = mapping->dev,
-		.ino = mapping->ino,
-		.mtime_s = status.stx_mtime.tv_sec,
-		.mtime_ns = status.stx_mtime.tv_nsec,
-	};
-	return 0;
+	return found < 0 ? found : shown_key(mapping, found, ret);
 }
 
 int mapped_file_open_path(const struct code_identity *identity, const char *path,

@@ -143,17 +143,30 @@ def mount_layer(top, name):
     return os.path.join(top, name)
 
 
-@pytest.fixture
-def layers(open_folder):
+def share_layer(top):
     """Two folders that share their lower layer, on a file system of their own."""
-    mount_tmpfs(open_folder)
-    os.mkdir(os.path.join(open_folder, "lower"))
-    copy("alpha.so", os.path.join(open_folder, "lower/victim.so"))
-    return mount_layer(open_folder, "one"), mount_layer(open_folder, "other")
+    mount_tmpfs(top)
+    os.mkdir(os.path.join(top, "lower"))
+    copy("alpha.so", os.path.join(top, "lower/victim.so"))
+    return mount_layer(top, "one"), mount_layer(top, "other"), True
+
+
+def share_snapshot(top):
+    """A subvolume and its snapshot: their files have the same device and numbers for the kernel."""
+    one, other = mount_btrfs(top), os.path.join(top, "mounted/snapshot")
+    copy("alpha.so", os.path.join(one, "victim.so"))
+    assert sh("btrfs subvolume snapshot %s %s", one, other)
+    return one, other, False
+
+
+@pytest.fixture(params=[share_layer, share_snapshot])
+def containers(request, open_folder):
+    """The folders of two containers that began with the same files; whether these are one for the kernel."""
+    return request.param(open_folder)
 
 
 def replace_contents(path, evil):
-    """The file is copied to the upper layer, and looks as old as before."""
+    """The file is another one than in the other container now, and looks as old as before."""
     before = os.stat(path)
     with open(path, "r+b") as written:
         written.truncate(0)
@@ -163,12 +176,13 @@ def replace_contents(path, evil):
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["after", "before"])
-def test_what_is_written_in_one_container_names_nothing_in_another(layers, live, late):
+def test_what_is_written_in_one_container_names_nothing_in_another(containers, live, late):
     """
-    Both have mapped the same file of a layer; one writes to it after bpftruss has opened it, or
+    Both have mapped the same file at first; one writes to it after bpftruss has opened it, or
     before: it is stopped, and makes its table of what is there then.
     """
-    one, other = [os.path.join(layer, "victim.so") for layer in layers]
+    *folders, share_file = containers
+    one, other = [os.path.join(folder, "victim.so") for folder in folders]
     attacker, target = live.add(Loads), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
     if late:
@@ -182,14 +196,13 @@ def test_what_is_written_in_one_container_names_nothing_in_another(layers, live,
         wait_looked(bpftruss)
     target.do("raw %s 4096 100" % other)
     wait_looked(bpftruss)
-    if late:
-        target.do("raw %s 4096 10" % other)
+    target.do("raw %s 4096 10" % other)
     # It lives, so that its file can be found.
     found = names_below_probe(bpftruss.interrupt(), target.pid)
     target.finish()
     attacker.finish()
     must_be_of_alpha(found)
-    assert late or found == [("alpha_one", "victim.so", "complete", 100)]
+    assert late or not share_file or found == [("alpha_one", "victim.so", "complete", 110)]
 
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]

@@ -85,7 +85,7 @@ static inline int files_open(void *closure, uint32_t file, struct opened_code *r
 	assert_int_equal(fstat(ret->fd, &status), 0);
 	ret->key.ino = status.st_ino;
 	ret->key.mtime_s = status.st_mtim.tv_sec;
-	ret->key.mtime_ns = status.st_mtim.tv_nsec;
+	ret->key.mtime_ns = (uint32_t)status.st_mtim.tv_nsec;
 	return 0;
 }
 
