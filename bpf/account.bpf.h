@@ -143,11 +143,9 @@ static __always_inline u64 record_stack(const struct task_record *record)
 /* Clocks of two CPUs may differ, but no time is below 0. */
 static __always_inline u64 time_since(u64 now, u64 start)
 {
-	u64 time = now - start, wrapped = (s64)time >> 63;
+	u64 time = now - start;
 
-	if (wrapped)
-		loss_add(LOSS_TIME_CLAMPED);
-	return time & ~wrapped;
+	return (s64)time < 0 ? time_clamp() : time;
 }
 
 /*
@@ -497,7 +495,7 @@ static __always_inline u64 call_runq(struct task_struct *task, struct task_recor
 	u64 runq = task_run_delay(task) - record->enter_delay_ns;
 
 	if (*off > wall) {
-		loss_add(LOSS_TIME_CLAMPED);
+		time_clamp();
 		*off = wall;
 	}
 	return runq > *off ? *off : runq;

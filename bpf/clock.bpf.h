@@ -29,6 +29,13 @@
 /* To adopt a task takes less. */
 #define ADOPTION_NS 1000000
 
+/* Counts a time that is below 0, and says what it is instead. A call of its own, as it hardly ever happens. */
+LOOKED_AT_ONCE int time_clamp(void)
+{
+	loss_add(LOSS_TIME_CLAMPED);
+	return 0;
+}
+
 /* Keeps what was found out last on any CPU: on most machines all have the same clock. */
 struct run_queue_clock last_clock __attribute__((aligned(64))) SEC(".data.clock");
 
@@ -181,7 +188,7 @@ static __always_inline void clock_stop(struct task_struct *task, struct task_rec
 		clocks_compare(task, in_ns, now);
 	cpu = now - clock;
 	if ((s64)(cpu - record->mark_cpu_ns) < 0) {
-		loss_add(LOSS_TIME_CLAMPED);
+		time_clamp();
 		cpu = record->mark_cpu_ns;
 	}
 	record->clock = cpu | CLOCK_STOPPED;
@@ -323,7 +330,7 @@ static __always_inline void user_clock_stop(struct task_record *record, u64 cpu)
 	u64 user = record->user_clock;
 
 	if ((s64)(cpu - record->mark_cpu_ns) < 0) {
-		loss_add(LOSS_TIME_CLAMPED);
+		time_clamp();
 		cpu = record->mark_cpu_ns;
 	}
 	record->mark_cpu_ns = cpu;

@@ -121,9 +121,13 @@ struct call {
 /* The open call of a record. */
 static __always_inline struct call call_of(const struct task_record *record, u32 index)
 {
-	return (struct call){ index,       record->nr,
-			      record->abi, split_by && record->flags & RECORD_CALL_OPEN,
-			      0,           split_by ? record->split : 0 };
+	struct call call = { .index = index, .nr = record->nr, .abi = record->abi };
+
+	if (split_by) {
+		call.is_split = record->flags & RECORD_CALL_OPEN;
+		call.split = record->split;
+	}
+	return call;
 }
 
 /* Numbers that have no place in the map have all marks: user space looks at these. */
@@ -146,11 +150,12 @@ static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 
 static __always_inline bool call_is_split(const struct call *call)
 {
+	if (!split_by || !call->is_split)
+		return false;
 	/* A call that has no such argument is in the row of its number. */
 	if (splits_by_argument() && call->split == ARGUMENT_ABSENT)
 		return false;
-	return split_by && call->is_split && (u32)call->nr < CALLS_INDEXED &&
-	       call_is_chosen(call->abi, call->nr);
+	return (u32)call->nr < CALLS_INDEXED && call_is_chosen(call->abi, call->nr);
 }
 
 static __always_inline bool call_is_stacked(u16 abi, s32 nr)
@@ -231,15 +236,17 @@ LOOKED_AT_ONCE u32 slot_start_line(struct call_slot *slot, u32 at)
 /* The counter of a bucket, or NULL. */
 static __always_inline u32 *slot_bucket(struct call_slot *slot, u32 bucket)
 {
-	u32 at = bucket / HIST_LINE_BUCKETS, index;
+	u32 at = bucket / HIST_LINE_BUCKETS;
 	struct hist_line *line;
 
+	/* The compiler would compare the bucket instead, and the verifier not know the limit of the line. */
+	barrier_var(at);
 	if (at >= HIST_LINES)
 		return NULL;
-	index = slot->lines[at] ?: slot_start_line(slot, at);
-	/* Element 0 is nobody's. */
-	line = bpf_map_lookup_elem(&lines, &index);
-	return index && line ? &line->buckets[bucket % HIST_LINE_BUCKETS] : NULL;
+	if (!slot->lines[at] && !slot_start_line(slot, at))
+		return NULL;
+	line = bpf_map_lookup_elem(&lines, &slot->lines[at]);
+	return line ? &line->buckets[bucket % HIST_LINE_BUCKETS] : NULL;
 }
 
 /* Takes back the only tally of a slot that could not be made findable, if it has one. */

@@ -24,39 +24,40 @@ static inline __attribute__((always_inline)) unsigned int hist_is_above(unsigned
 	return (unsigned int)((limit - v) >> 63);
 }
 
-/* Index of the highest bit set, without branches; v must not be 0. */
-static inline __attribute__((always_inline)) unsigned int hist_log2(unsigned long long v)
-{
-	unsigned int shift, log;
+/*
+ * The buckets of the first 2^12 ns, 16 ns an entry. Six octaves up, buckets are 2^6 times as wide, so this
+ * serves those, too.
+ */
+#define HIST_TABLE_OCTAVES 6
+#define HIST_TABLE_SIZE    (HIST_OCTAVE_BUCKETS << HIST_TABLE_OCTAVES)
+#define HIST_TABLE_QUARTER(octave, quarter)                                 \
+	[(4 + (quarter)) << (octave)...((5 + (quarter)) << (octave)) - 1] = \
+		1 + (octave) * HIST_OCTAVE_BUCKETS + (quarter)
+#define HIST_TABLE_OCTAVE(octave)                                     \
+	HIST_TABLE_QUARTER(octave, 0), HIST_TABLE_QUARTER(octave, 1), \
+		HIST_TABLE_QUARTER(octave, 2), HIST_TABLE_QUARTER(octave, 3)
 
-	log = hist_is_above(v >> 1, 0xffffffffULL >> 1) << 5;
-	v >>= log;
-	shift = hist_is_above(v, 0xffff) << 4;
-	v >>= shift;
-	log |= shift;
-	shift = hist_is_above(v, 0xff) << 3;
-	v >>= shift;
-	log |= shift;
-	shift = hist_is_above(v, 0xf) << 2;
-	v >>= shift;
-	log |= shift;
-	shift = hist_is_above(v, 0x3) << 1;
-	v >>= shift;
-	return log | shift | (unsigned int)(v >> 1);
-}
+static const unsigned char hist_table[HIST_TABLE_SIZE] = {
+	HIST_TABLE_OCTAVE(0), HIST_TABLE_OCTAVE(1), HIST_TABLE_OCTAVE(2),
+	HIST_TABLE_OCTAVE(3), HIST_TABLE_OCTAVE(4), HIST_TABLE_OCTAVE(5),
+};
 
-/* Bucket of a latency in ns: 0 … HIST_BUCKETS - 1. */
+/* The last latency that is found after so many times six octaves. */
+#define HIST_TABLE_LAST(times) ((1ULL << (HIST_MIN_SHIFT + HIST_TABLE_OCTAVES * ((times) + 1))) - 1)
+
+/* Bucket of a latency in ns: 0 … HIST_BUCKETS - 1. The comparisons do not wait for each other. */
 static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned long long ns)
 {
-	unsigned int octave;
+	unsigned int times;
 
-	if (ns < (1ULL << HIST_MIN_SHIFT))
-		return 0;
 	if (ns >= (1ULL << HIST_MAX_SHIFT))
 		return HIST_BUCKETS - 1;
-	octave = hist_log2(ns);
-	return 1 + (octave - HIST_MIN_SHIFT) * HIST_OCTAVE_BUCKETS +
-	       ((ns >> (octave - 2)) & (HIST_OCTAVE_BUCKETS - 1));
+	times = hist_is_above(ns, HIST_TABLE_LAST(0)) + hist_is_above(ns, HIST_TABLE_LAST(1)) +
+		hist_is_above(ns, HIST_TABLE_LAST(2)) + hist_is_above(ns, HIST_TABLE_LAST(3)) +
+		hist_is_above(ns, HIST_TABLE_LAST(4));
+	ns >>= times * HIST_TABLE_OCTAVES + HIST_MIN_SHIFT - 2;
+	return times * HIST_TABLE_OCTAVES * HIST_OCTAVE_BUCKETS +
+	       hist_table[ns & (HIST_TABLE_SIZE - 1)];
 }
 
 /* Smallest latency in ns of a bucket; of bucket HIST_BUCKETS, the end of the last: UINT64_MAX. */

@@ -377,32 +377,6 @@ TEST(test_random_values)
 	}
 }
 
-static void assert_log2(uint64_t value)
-{
-	if (hist_log2(value) != 63 - (unsigned int)__builtin_clzll(value))
-		fail_msg("log2 of %" PRIx64 " is not %u", value, hist_log2(value));
-}
-
-TEST(test_log2)
-{
-	uint64_t seed = 2;
-
-	for (uint64_t value = 1; value < 1 << 18; value++)
-		assert_log2(value);
-	for (int bit = 0; bit < 64; bit++) {
-		uint64_t power = 1ULL << bit;
-
-		assert_int_equal(hist_log2(power), bit);
-		assert_int_equal(hist_log2(power | (power - 1)), bit);
-		if (bit)
-			assert_int_equal(hist_log2(power - 1), bit - 1);
-		for (int other = 0; other < bit; other++)
-			assert_log2(power | 1ULL << other);
-	}
-	for (int i = 0; i < 100000; i++)
-		assert_log2(random_ns(&seed, 64) | 1);
-}
-
 /* --- comparison ---------------------------------------------------------------------------------- */
 
 /* Rows own what their histograms take. */
