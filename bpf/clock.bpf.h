@@ -29,7 +29,7 @@
 /* To adopt a task takes less. */
 #define ADOPTION_NS 1000000
 
-/* Counts a time that is below 0, and says what it is instead. A call of its own, as it hardly ever happens. */
+/* Counts a time that did not add up. Returns 0, for one that would be negative. Out of line, as it is rare. */
 LOOKED_AT_ONCE int time_clamp(void)
 {
 	loss_add(LOSS_TIME_CLAMPED);

@@ -239,7 +239,7 @@ static __always_inline u32 *slot_bucket(struct call_slot *slot, u32 bucket)
 	u32 at = bucket / HIST_LINE_BUCKETS;
 	struct hist_line *line;
 
-	/* The compiler would compare the bucket instead, and the verifier not know the limit of the line. */
+	/* Else the compiler compares the bucket, and the verifier does not learn the limit of this. */
 	barrier_var(at);
 	if (at >= HIST_LINES)
 		return NULL;

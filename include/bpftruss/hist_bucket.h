@@ -42,10 +42,10 @@ static const unsigned char hist_table[HIST_TABLE_SIZE] = {
 	HIST_TABLE_OCTAVE(3), HIST_TABLE_OCTAVE(4), HIST_TABLE_OCTAVE(5),
 };
 
-/* The last latency that is found after so many times six octaves. */
+/* The last latency that takes this many steps of six octaves. */
 #define HIST_TABLE_LAST(times) ((1ULL << (HIST_MIN_SHIFT + HIST_TABLE_OCTAVES * ((times) + 1))) - 1)
 
-/* Bucket of a latency in ns: 0 … HIST_BUCKETS - 1. The comparisons do not wait for each other. */
+/* Bucket of a latency in ns: 0 … HIST_BUCKETS - 1. No comparison waits for another. */
 static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned long long ns)
 {
 	unsigned int times;
