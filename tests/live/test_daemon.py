@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pytest
 
 from bpf_objects import in_kernel
+from cgroups import cgroup_mount
 from daemons import counts, must_equal_seen_whole, start_daemon, tick, watched
 from harness import BPFTRUSS, run, until
 
@@ -143,11 +144,17 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
 def test_targets_choose_among_what_was_counted(live, daemon):
     """The daemon itself is no part of the counts."""
     target = live.play("calls")
-    for option, value in (("-n", "cal*"), ("-U", "root"), ("-g", "/")):
+    for option, value in (("-n", "cal*"), ("-U", "root")):
         assert target.pid in daemon.snapshot(option, value).all("pid")
     assert daemon.snapshot("-n", "cal*").all("comm") == {"calls"}
     assert daemon.snapshot("-n", "no-such-name").rows == []
     assert daemon.pid not in daemon.snapshot().all("pid")
+
+
+def test_a_cgroup_chooses_among_what_was_counted(live, daemon):
+    cgroup_mount()
+    target = live.play("calls")
+    assert target.pid in daemon.snapshot("-g", "/").all("pid")
 
 
 def test_only_the_configured_targets_are_counted(live, tmp_path):

@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from harness import BPFTRUSS, run, until
+from harness import BPFTRUSS, need_terminals, run, until
 
 # Opens files as the C library does, fails at it, writes, and asks for its parent.
 BUSY = """
@@ -229,6 +229,7 @@ def test_a_command_runs_as_the_user_and_is_counted(option, environment):
 
 
 def test_a_terminal_sees_that_it_counts_and_colours_but_a_pipe_does_not(busy):
+    need_terminals()
     command = "TERM=xterm NO_COLOR= %s -c -w -d 2 -p %d" % (shlex.quote(BPFTRUSS), busy)
     seen = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True,
                           timeout=60, check=True).stdout.decode()  # fmt: skip

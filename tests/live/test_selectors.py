@@ -308,6 +308,8 @@ GLOBS = ["no-such-name", "call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x
     (["-U", "no-such-user"], 'no user is called "no-such-user"'),
 ])  # fmt: skip
 def test_a_target_that_does_not_exist_is_an_error(live, arguments, sentence):
+    if "-g" in arguments:
+        cgroup_mount()
     live.workload("calls")
     result = run("-c", *arguments)
     assert result.returncode == 1 and sentence in result.stderr
