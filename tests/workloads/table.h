@@ -451,8 +451,10 @@ static inline void thread_start(struct thread *thread, int index, int (*run)(voi
 	thread->index = index;
 	thread->running = -1;
 	if (clone(run, thread->stack + sizeof(thread->stack), flags, thread, &thread->running, NULL,
-		  &thread->running) < 0)
+		  &thread->running) < 0) {
+		perror("clone");
 		abort();
+	}
 }
 
 /* Waits in user mode: by then the thread has entered its exit. */
