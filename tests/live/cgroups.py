@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,26 @@ def cgroup_mount():
         if kind == "cgroup2":
             return path
     pytest.skip("no cgroup version 2 file system is mounted")
+
+
+def pids_limits():
+    """How many tasks may be there at once, as this cgroup and those above it say."""
+    for _, where, kind, options, *_ in mounts():
+        if kind != "cgroup2" and (kind != "cgroup" or "pids" not in options.split(",")):
+            continue
+        for line in slurp("/proc/self/cgroup").decode().splitlines():
+            place = Path(where + line.split(":", 2)[2])
+            for folder in place, *place.parents:
+                with contextlib.suppress(OSError, ValueError):
+                    yield int((folder / "pids.max").read_text())
+
+
+def need_threads(number):
+    """Skips where so many more may not be there at once: a container has room for 2048, or for less."""
+    if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
+        pytest.skip("there may not be so many threads here: kernel.pid_max")
+    if number > min(pids_limits(), default=number + 200) - 200:
+        pytest.skip("there may not be so many threads here: pids.max of this cgroup")
 
 
 def own(name):

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from call_lines import Calls, attach, show
+from cgroups import need_threads
 from harness import skip_if_sanitized, slurp, until
 
 OF_A_BUSY_HOST = {"calls"}
@@ -39,6 +40,7 @@ def test_calls_that_are_as_large_as_can_be_are_shown_or_stated(live):
 
 def test_a_host_of_sleeping_threads_does_not_stall_what_is_awake(live):
     skip_if_sanitized()
+    need_threads(5000)
     target = live.workload("torrent", "masses", 200, 5000)
     calls = live.add(Calls, ["-a", "-l", "-t", "getppid"]).wait_attached()
     before = peak_bytes(calls)

@@ -121,6 +121,8 @@ def post_once(files, collector, ca):
     os.mkdir(queue)
     shutil.copy(files["stranger-ca.pem"], system)
     files.openssl("rehash", system)
+    # Some versions of libcurl look for a certificate only in here.
+    shutil.copy(files["stranger-ca.pem"], os.path.join(system, "ca-certificates.crt"))
     write(os.path.join(queue, "1.logs.json"), '{"resourceLogs": []}')
     script = 'mount --bind "$1" /etc/ssl/certs && exec "$2" --otlp-post "$3" "" "$4" 1.logs.json <"$5"'
     words = [system, BPFTRUSS, collector.endpoint, ca, queue]

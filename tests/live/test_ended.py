@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from cgroups import need_threads
 from daemons import memory_kib
 from harness import (
     Report, Table, Talker, must_include, need, need_unshare, program, skip_if_sanitized, slurp, until,
@@ -63,6 +64,7 @@ class Shell:
 
 def test_ten_thousand_short_processes_have_exact_totals_and_give_back_their_records(live):
     """One shell makes processes as fast as it can: bpftruss has to keep up."""
+    need_threads(2601)
     forks = shlex.quote(program("forks"))
     script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
     script += "read line; %s clone 2601 together; echo done; read line" % forks
@@ -81,6 +83,7 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
     """
     skip_if_sanitized()
     rounds, each = 10, 3001
+    need_threads(each)
     script = "for n in $(seq %d); do read line; %s clone %d together; echo done; done; read line"
     script %= (rounds, shlex.quote(program("forks")), each)
     # Freed memory goes back to the kernel: the test is not about the heap's own steps.

@@ -13,9 +13,9 @@ import sys
 
 import pytest
 
-from cgroups import cgroup_mount, cgroup_remove
+from cgroups import cgroup_mount, cgroup_remove, need_threads
 from daemons import gap_reasons, history_of, memory_kib, start_daemon, watched
-from harness import IS_X86, Report, Talker, skip_if_sanitized, slurp, until
+from harness import IS_X86, Report, Talker, skip_if_sanitized, until
 from test_cost import CALLER
 
 SOMEBODY = 54321
@@ -171,8 +171,7 @@ SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 
 @pytest.mark.parametrize("number", [3000, 20000])
 def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
-    if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
-        pytest.skip("there may not be so many threads here: kernel.pid_max")
+    need_threads(number)
     report, _ = live.count("threads", "alike", number, 7)
     assert report.total("getppid") == 7 * number
     assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
@@ -213,6 +212,7 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
     daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
     live.play("threads", "alike", 10, 7)
     number = max(5000, daemon.room() + 1)
+    need_threads(number)
     target = live.workload("threads", "alike", number, 7)
 
     def restarted():
