@@ -73,16 +73,21 @@ def must_be_unloaded(objects):
           "the kernel frees all that was loaded")  # fmt: skip
 
 
-class Orphans:
-    """Objects of bpftruss that nobody holds. gone() is asked until it is true."""
+def attached():
+    """The objects of each bpftruss that is there. One in another pid namespace seems to hold none."""
+    return {kind: ours(kind) for kind in ATTACHED}
 
-    def __init__(self):
-        self.left = {kind: ours(kind) for kind in ATTACHED}
+
+class Orphans:
+    """Objects of bpftruss that nobody holds, but for some. gone() is asked until it is true."""
+
+    def __init__(self, others):
+        now = attached()
+        self.left = {kind: now[kind] - others[kind] for kind in ATTACHED}
 
     def gone(self):
         """An object that is being made has no descriptor yet, so an orphan is one each time."""
-        now = {kind: ours(kind) for kind in ATTACHED}
-        holders = held()
+        now, holders = attached(), held()
         for kind in ATTACHED:
             self.left[kind] &= now[kind] - holders[kind]
         return not any(self.left.values())

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import harness
-from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded
+from bpf_objects import ATTACHED, KINDS, Orphans, attached, held, must_be_unloaded
 from cgroups import move, pids_limit
 from daemons import descriptors, memory_kib
 from harness import (BPFTRUSS, Process, must_equal, need, play_all, program, run,
@@ -176,17 +176,17 @@ def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
 
 def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(live):
     need("bpftool")
-    rounds = size(5, 200)
+    rounds, others = size(5, 200), attached()
     target = load(live)
     for _ in range(rounds):
         assert run("-c", "-p", target.pid, "-d", "0.01").returncode == 0
-    until(Orphans().gone, "programs, maps and links of bpftruss are gone")
+    until(Orphans(others).gone, "programs, maps and links of bpftruss are gone")
 
 
 def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
     """It may die while the kernel checks its programs, or half of them are attached."""
     need("bpftool")
-    rounds, seed = size(10, 200), random.randrange(1 << 32)
+    rounds, seed, others = size(10, 200), random.randrange(1 << 32), attached()
     moments, target, counting = random.Random(seed), load(live), 0
     say("seed %d", seed)
     for number in range(rounds):
@@ -199,7 +199,7 @@ def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
         bpftruss.signal(signal.SIGKILL)
         bpftruss.popen.wait()
         counting += "counting" in bpftruss.stderr()
-        orphans = Orphans()
+        orphans = Orphans(others)
         until(orphans.gone, "all of a killed bpftruss is gone: %s, seed %d" % (orphans.left, seed))
     # The load has done its part, and could only make a kernel miss calls that can.
     live.close()
