@@ -512,9 +512,10 @@ class Workload(Process):
             self.wait_asleep_in("read")
 
     def is_ready(self):
-        if self.popen.poll() is None:
-            return self.stdout().startswith(b"ready\n")
-        raise AssertionError("it ended: " + self.stderr())
+        ended = self.popen.poll() is not None
+        is_ready = self.stdout().startswith(b"ready\n")
+        assert is_ready or not ended, self.stderr()
+        return is_ready
 
     def go(self):
         self.tell(b"go\n")
