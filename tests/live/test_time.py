@@ -397,8 +397,8 @@ def test_a_wait_for_a_lock_is_in_each_interval_of_it(live, begins):
     waited_ns, reports = wait_locked(live, begins, "taken", "-i", 0.25)
     locked = [report["microstates"]["lock_ns"] for report in reports]
     assert 0.9 * waited_ns < sum(locked) < 1.1 * waited_ns + 2e8, locked
-    # Its row is read some time after the interval's end was noted, or before.
-    assert all(ns < report["elapsed_ns"] + 2e8 for ns, report in zip(locked, reports)), locked
+    # Its row is read some time after the interval's end was noted, or before: within a tick.
+    assert all(ns < report["elapsed_ns"] + 1e7 for ns, report in zip(locked, reports)), locked
 
 
 @pytest.mark.parametrize("interval", [[], ["-i", 0.25]])
@@ -420,7 +420,7 @@ def test_a_read_from_before_counting_is_slept_in_no_longer_than_that(live, inter
         rows = [row for row in report["rows"] if row["syscall"] == "read"]
         # Modulo 2^64, as it may shrink.
         slept.append(sum((row["sleep_ns"] or 0) + row.get("open_off_ns", 0) for row in rows) % 2**64)
-        assert slept[-1] < report["elapsed_ns"] + 2e8, slept
+        assert slept[-1] <= report["elapsed_ns"], slept
     assert 0.9 * waited_ns < sum(slept) < 1.1 * waited_ns + 2e8, slept
 
 
