@@ -133,19 +133,6 @@ struct inode___before_6_7 {
 	struct timespec64 i_mtime;
 };
 
-struct btrfs_key {
-	u64 objectid;
-};
-
-struct btrfs_root {
-	struct btrfs_key root_key;
-};
-
-struct btrfs_inode {
-	struct btrfs_root *root; /* of its subvolume */
-	struct inode vfs_inode;
-};
-
 struct qstr {
 	const unsigned char *name;
 };

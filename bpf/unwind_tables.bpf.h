@@ -16,6 +16,9 @@
 
 const volatile bool stacks = false;
 const volatile bool frame_pointers = false;
+/* In bytes: from an inode of btrfs to the pointer to its root (0: unknown), and on to the number there. */
+const volatile __s32 btrfs_inode_to_root = 0;
+const volatile __s32 btrfs_root_to_id = 0;
 
 #define EBUSY   16
 #define VM_EXEC 4
@@ -147,13 +150,14 @@ static __always_inline void inode_mtime(struct inode *inode, struct inode_key *k
 /* The subvolume of an inode of btrfs, for others 0. Without BTF of btrfs it is 0, too. */
 static __always_inline u32 inode_subvolume(struct inode *inode)
 {
-	struct btrfs_inode *its;
+	void *root = NULL;
+	u64 id = 0;
 
-	if (inode->i_sb->s_magic != BTRFS || !bpf_core_field_exists(struct btrfs_inode, root) ||
-	    !bpf_core_field_exists(struct btrfs_root, root_key.objectid))
+	if (inode->i_sb->s_magic != BTRFS || !btrfs_inode_to_root)
 		return 0;
-	its = (void *)inode - bpf_core_field_offset(struct btrfs_inode, vfs_inode);
-	return BPF_CORE_READ(its, root, root_key.objectid);
+	bpf_probe_read_kernel(&root, sizeof(root), (void *)inode + btrfs_inode_to_root);
+	bpf_probe_read_kernel(&id, sizeof(id), root + btrfs_root_to_id);
+	return id;
 }
 
 static __always_inline void inode_key_of(struct vm_area_struct *vma, struct inode_key *key)

@@ -106,6 +106,9 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 		bpf_map__set_autocreate(maps[i], false);
 	if (!options->stacks)
 		return;
+	if (tables)
+		features_of_btrfs(&skel->rodata->btrfs_inode_to_root,
+				  &skel->rodata->btrfs_root_to_id);
 	skel->rodata->stacks = true;
 	skel->rodata->frame_pointers = options->frame_pointers;
 	skel->rodata->kernel_stacks = options->kernel_stacks;

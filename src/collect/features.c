@@ -93,21 +93,48 @@ static void check_btf(struct finding *f)
 				  : "make it readable, or run as root");
 }
 
-/* Whether a structure has a member. Reads all types of the kernel, which takes 16 ms. */
+/* Bytes from the start of a structure to a member, or -1 if there is no such member. */
+static int member_offset(const struct btf *btf, const char *type, const char *wanted)
+{
+	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+
+	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
+
+		if (name && !strcmp(name, wanted))
+			return (int)(btf_member_bit_offset(t, i) / 8);
+	}
+	return -1;
+}
+
+/* Reads all types of the kernel, which takes 16 ms. */
 static bool kernel_has_member(const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-	bool found = false;
+	bool found = member_offset(btf, type, wanted) >= 0;
 
-	for (unsigned int i = 0; t && i < btf_vlen(t) && !found; i++) {
-		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
-
-		found = name && !strcmp(name, wanted);
-	}
 	btf__free(btf);
 	return found;
+}
+
+/* Not by CO-RE: libbpf may not look for types in modules without CAP_SYS_ADMIN, and 1.1 gives up. */
+void features_of_btrfs(int *inode_to_root, int *root_to_id)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	struct btf *module = kernel ? btf__load_module_btf("btrfs", kernel) : NULL;
+	const struct btf *btf = module ?: kernel;
+	const int inode = member_offset(btf, "btrfs_inode", "vfs_inode");
+	const int root = member_offset(btf, "btrfs_inode", "root");
+	const int key = member_offset(btf, "btrfs_root", "root_key");
+	const int id = member_offset(btf, "btrfs_key", "objectid");
+
+	const bool is_known = inode >= 0 && root >= 0 && key >= 0 && id >= 0;
+
+	*inode_to_root = is_known ? root - inode : 0;
+	*root_to_id = is_known ? key + id : 0;
+	btf__free(module);
+	btf__free(kernel);
 }
 
 static void check_task_storage(struct finding *f)

@@ -35,6 +35,13 @@ struct kernel_features {
 void features_of_kernel(struct kernel_features *ret);
 
 /*
+ * Where btrfs keeps the number of a file's subvolume, in bytes: from its struct inode to the pointer
+ * to a struct btrfs_root, and on to the number. Both are 0 if neither the kernel nor a module that is
+ * loaded has btrfs.
+ */
+void features_of_btrfs(int *inode_to_root, int *root_to_id);
+
+/*
  * Whether the environment variable BPFTRUSS_NO_TASK_REGS asks for programs that look for a task's
  * saved registers on its kernel stack, as they do where they cannot ask for them (before 5.15).
  */
