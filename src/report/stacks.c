@@ -166,7 +166,8 @@ static int print_stack(const struct section *section, const struct stack_sample 
 static bool frame_is_in_no_file(const struct stack *view, size_t at)
 {
 	const struct stack_frame *frame = &view->frames[at];
-	bool is_unknown = view->end == STACK_MM_BUSY && at + 1 == view->nr_frames;
+	bool is_unknown = (view->end == STACK_MM_BUSY || view->end == STACK_TABLE_PENDING) &&
+			  at + 1 == view->nr_frames;
 
 	return !frame->kernel && !frame->module && !frame->symbol && !is_unknown;
 }

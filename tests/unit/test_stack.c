@@ -251,7 +251,9 @@ static struct stacked scenario_unknown_frame(void)
 
 	row_init_named(&row, 1, ABI_OF_TESTS, "read");
 	STACK_TAKE(table, 1, STACK_MM_BUSY, FRAME("c", "read", 1), FRAME(NULL, NULL, 0x7f00));
+	STACK_TAKE(table, 2, STACK_TABLE_PENDING, FRAME("c", "read", 1), FRAME(NULL, NULL, 0x7e00));
 	row_add_calls_of(&row, 1, 10, 64, 0, 0);
+	row_add_calls_of(&row, 2, 9, 64, 0, 0);
 	builder_take_row(builder, &row);
 	return stacked_take(table, builder);
 }
@@ -264,6 +266,7 @@ STACKS_TEST(test_frame_of_which_the_file_was_not_looked_up, scenario_unknown_fra
 	__cleanup(freep) char *text = render(report_stacks, snapshot, &options, &stacks);
 
 	assert_non_null(strstr(text, "0x7f00\n              [address space busy]\n"));
+	assert_non_null(strstr(text, "0x7e00\n              [table pending]\n"));
 	assert_null(strstr(text, "perf map"));
 }
 
