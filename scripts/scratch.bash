@@ -97,8 +97,6 @@ scratch_remove()
 			echo "cannot end what was started: process group $job" >&2
 	done
 	[ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null || as_root rm -rf "$scratch"
-	# After 'sudo scripts/demo' the owner of the checkout must be able to build again.
-	[ "$(id -u)" != 0 ] || chown -hR --reference=. "${O:-build}" 2>/dev/null
 }
 
 # Without a question: that would wait for a terminal which a job in the background does not have.
