@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kernel field the programs read, and no other. Offsets are relocated at load time (CO-RE),
- * so these definitions name fields but fix nothing; the build needs no kernel BTF.
+ * Every field that the programs read of the kernel itself, and no other. Offsets are relocated at load
+ * time (CO-RE), so these definitions name fields but fix nothing; the build needs no kernel BTF. No
+ * type of a module may stand here: libbpf may not look for it without CAP_SYS_ADMIN, and libbpf 1.1
+ * then gives up. features.c finds out where such a field is.
  */
 #pragma once
 

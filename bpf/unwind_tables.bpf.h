@@ -16,7 +16,7 @@
 
 const volatile bool stacks = false;
 const volatile bool frame_pointers = false;
-/* In bytes: from an inode of btrfs to the pointer to its root (0: unknown), and on to the number there. */
+/* See features_of_btrfs(). */
 const volatile __s32 btrfs_inode_to_root = 0;
 const volatile __s32 btrfs_root_to_id = 0;
 

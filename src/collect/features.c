@@ -118,7 +118,7 @@ static bool kernel_has_member(const char *type, const char *wanted)
 	return found;
 }
 
-/* Not by CO-RE: libbpf may not look for types in modules without CAP_SYS_ADMIN, and 1.1 gives up. */
+/* Not by CO-RE: see kernel_types.h. */
 void features_of_btrfs(int *inode_to_root, int *root_to_id)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();

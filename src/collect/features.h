@@ -36,8 +36,8 @@ void features_of_kernel(struct kernel_features *ret);
 
 /*
  * Where btrfs keeps the number of a file's subvolume, in bytes: from its struct inode to the pointer
- * to a struct btrfs_root, and on to the number. Both are 0 if neither the kernel nor a module that is
- * loaded has btrfs.
+ * to a struct btrfs_root, and on to the number. Both are 0 if the BTF of the kernel lacks btrfs, and
+ * no loaded module has BTF of it.
  */
 void features_of_btrfs(int *inode_to_root, int *root_to_id);
 
