@@ -30,6 +30,7 @@
 const volatile __u64 slower_than_ns = 0;
 
 #define MAX_ERRNO             4095
+#define SIGKILL               9
 #define SIGSYS                31
 #define ERESTARTSYS           512
 #define ERESTART_RESTARTBLOCK 516
@@ -327,13 +328,15 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	if (split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
 	cpu = cpu_clock(record, &now);
+	record->enter_delay_ns = clock_delay(task, record, &now, &cpu);
 	user_clock_stop(record, cpu);
 	/* The time that this takes is nobody's. */
 	if (splits_by_argument()) {
 		record->split = call_argument(index, regs, abi, nr, record->share);
-		record->mark_cpu_ns = cpu_clock(record, &now);
+		cpu = cpu_clock(record, &now);
+		record->enter_delay_ns = clock_delay(task, record, &now, &cpu);
+		record->mark_cpu_ns = cpu;
 	}
-	record->enter_delay_ns = task_run_delay(task);
 	record->enter_ns = now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
@@ -346,11 +349,11 @@ static __noinline int call_begin_later(struct task_record *record)
 
 	if (record->flags != RECORD_CALL_OPEN)
 		return 0;
+	/* It may have waited for memory or a CPU in between. */
+	record->enter_delay_ns = clock_delay(current_task(), record, &now, &cpu);
 	record->enter_ns = now;
 	stores_order();
 	record->mark_cpu_ns = cpu;
-	/* It may have waited for memory or a CPU in between. */
-	record->enter_delay_ns = task_run_delay(current_task());
 	if (stacks)
 		record->kernel_stack_id = 0;
 	return 0;
@@ -372,14 +375,16 @@ static __always_inline void call_note_shown(struct task_record *record, u32 inde
 
 /*
  * Seccomp has refused the call with a signal: what looks like its result is a register's content. It
- * unblocks that signal, so one that is blocked was sent by somebody else.
+ * unblocks that signal, so one that is blocked was sent by somebody else. A process that is being killed
+ * does not get it any more.
  */
 static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_regs *regs,
 					    s64 result)
 {
-	u64 sigsys = 1UL << (SIGSYS - 1);
+	u64 sigsys = 1UL << (SIGSYS - 1), sigkill = 1UL << (SIGKILL - 1);
+	u64 pending = task->pending.signal.sig[0];
 
-	return task->pending.signal.sig[0] & sigsys && !(task->blocked.sig[0] & sigsys) &&
+	return ((pending & sigsys && !(task->blocked.sig[0] & sigsys)) || pending & sigkill) &&
 	       regs_are_rolled_back(regs, result);
 }
 
@@ -488,12 +493,9 @@ static __always_inline void call_read_path_again(struct task_record *record, str
 	stores_order();
 }
 
-/* How long a call waited for a CPU; the time off it is cut to what is possible. */
-static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 wall,
-				     u64 *off)
+/* The run-queue time of a call, and its time off the CPU, cut to what is possible. */
+static __always_inline u64 call_runq(u64 runq, u64 wall, u64 *off)
 {
-	u64 runq = task_run_delay(task) - record->enter_delay_ns;
-
 	if (*off > wall) {
 		time_clamp();
 		*off = wall;
@@ -586,11 +588,15 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	int is_slowest;
 	bool is_shown;
 
+	if (off) {
+		runq = clock_delay(task, record, &now, &cpu) - record->enter_delay_ns;
+		wall = time_since(now, record->enter_ns);
+		off = wall - (cpu - record->mark_cpu_ns);
+		runq = call_runq(runq, wall, &off);
+	}
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	if (off)
-		runq = call_runq(task, record, wall, &off);
 	if (wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
@@ -623,11 +629,33 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	}
 }
 
-/* Settles the open call of the current task, which executes another program: it has no stack by now. */
-LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
+/*
+ * Counts the exec that the current task was in when it was first counted. Unless it slept there, its registers
+ * tell; those of a helper that the kernel starts have no number yet.
+ */
+static __always_inline void call_count_early_exec(struct task_record *record, u32 index)
 {
-	if (record)
+	struct task_struct *task = current_task();
+	struct call call = { .index = index, .nr = record->nr, .abi = record->abi };
+
+	if (!RECORD_IN_EARLY_CALL(record)) {
+		call.nr = task_regs_nr(task);
+		call.abi = task_abi(task, &call.nr);
+	}
+	if (!call_is_exec(call.abi, call.nr))
+		return;
+	early_call_book(record, index);
+	record->flags = 0;
+	call_count_untimed(record, &call, 0, false);
+}
+
+/* Ends the call of the current task, which executes another program: it has no stack by now. */
+LOOKED_AT_ONCE int call_end_exec(struct task_record *record, u32 index)
+{
+	if (record && record->flags == RECORD_CALL_OPEN)
 		call_settle(current_task(), record, index, 0, NULL);
+	else if (record && record->flags & RECORD_OPEN_EARLY)
+		call_count_early_exec(record, index);
 	return 0;
 }
 

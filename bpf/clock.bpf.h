@@ -172,6 +172,22 @@ static __always_inline u64 cpu_clock(struct task_record *record, u64 *now)
 	return *now - clock;
 }
 
+/*
+ * The current task's run-queue time at a reading of its CPU clock. Reads all anew if the task has waited once
+ * more since.
+ */
+static __always_inline u64 clock_delay(struct task_struct *task, struct task_record *record,
+				       u64 *now, u64 *cpu)
+{
+	u64 delay_ns = task_run_delay(task);
+
+	barrier_var(delay_ns);
+	if (*(volatile u64 *)&record->clock == *now - *cpu)
+		return delay_ns;
+	*cpu = cpu_clock(record, now);
+	return task_run_delay(task);
+}
+
 /* The current task leaves its CPU. */
 static __always_inline void clock_stop(struct task_struct *task, struct task_record *record,
 				       u64 now)

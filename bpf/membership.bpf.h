@@ -331,8 +331,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 	if (!ref || !(ref->flags & TASK_COUNTED) || ref->flags & TASK_TARGET)
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;
-	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle_exec(record, ref->record);
+	call_end_exec(record, ref->record);
 	return task_end(task, ref);
 }
 
@@ -345,8 +344,7 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	u32 flags = ref->flags & (TASK_TARGET | TASK_FOLLOW);
 	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
 
-	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle_exec(record, ref->record);
+	call_end_exec(record, ref->record);
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);

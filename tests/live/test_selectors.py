@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes that are chosen by what they are, while that changes."""
 
+import ctypes
 import json
 import os
 import pwd
@@ -9,14 +10,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move, own
 from harness import BPFTRUSS, need_unshare, play_all, program, run, until
 from test_cost import Steer
+
+PTRACE_SEIZE = 0x4206
+WALL = 0x40000000  # __WALL: threads, too
 
 THREADS = 7
 CALLS = 1009
@@ -239,6 +245,88 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
     report = bpftruss.interrupt()
     assert report.only("execve")["calls"] == 1 and not report.only("execve")["no_return"]
     assert not report.select("getppid")
+
+
+SLOW_EXEC = """
+import os, sys, threading
+def sleep():
+    print(threading.get_native_id(), flush=True)
+    threading.Event().wait()
+def run():
+    sys.stdin.readline()
+    os.execv(sys.argv[2], sys.argv[2:])
+open("/proc/self/comm", "w").write("chosen-python")
+threading.Thread(target=sleep).start()
+if sys.argv[1] == "other":
+    threading.Thread(target=run).start()
+    threading.Event().wait()
+run()
+"""
+
+
+@pytest.fixture
+def execs_slowly(live):
+    """
+    Starts a process one of whose threads is inside an execve: the kernel waits there until another
+    thread, which is traced, has been waited for. Returns it and what ends that.
+    """
+    libc, traced = ctypes.CDLL(None, use_errno=True), []
+
+    def let_go():
+        while traced:
+            os.waitpid(traced.pop(), WALL)
+
+    def start(thread):
+        target = live.spawn(sys.executable, "-c", SLOW_EXEC, thread, program("calls"), stdin=-1)
+        traced.append(int(until(target.stdout, "its thread says its number")))
+        assert libc.ptrace(PTRACE_SEIZE, traced[0], None, None) == 0, os.strerror(ctypes.get_errno())
+        target.tell(b"go\n")
+        until(lambda: state_of(target.pid, traced[0]) == "Z", "the other threads end")
+        return target, let_go
+
+    yield start
+    let_go()
+
+
+def state_of(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(") ")[2][0]
+
+
+@pytest.mark.parametrize("thread", ["first", "other"])
+@pytest.mark.parametrize("options", [["-n", "chosen-python"], ["-p", "PID"]])
+def test_an_exec_that_is_under_way_when_counting_begins_is_counted(live, execs_slowly, options, thread):
+    """Whoever executes, and whether its process goes on being counted."""
+    target, let_go = execs_slowly(thread)
+    bpftruss = live.choose(*(str(target.pid) if each == "PID" else each for each in options))
+    let_go()
+    target.wait()
+    report = bpftruss.interrupt()
+    execve = report.only("execve")
+    assert (execve["calls"], execve["untimed"], execve["no_return"]) == (1, 1, 0)
+
+
+def test_execs_are_counted_wherever_counting_finds_them(live, tmp_path):
+    """Each of these processes is chosen until an exec, which takes long; some are just in theirs."""
+    shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
+    environment = {str(i): "x" * 100_000 for i in range(15)}
+    is_over = threading.Event()
+
+    def execute():
+        while not is_over.is_set():
+            subprocess.run([shell, "-c", "exec /bin/true"], env=environment, check=True)
+
+    with ThreadPoolExecutor(8) as pool:
+        loops = [pool.submit(execute) for _ in range(8)]
+        try:
+            bpftruss = live.choose("--wait", "-n", "chosen-sh")
+        finally:
+            is_over.set()
+    [loop.result() for loop in loops]
+    report = bpftruss.interrupt()
+    for pid in report.all("pid"):
+        # The exec into its name may be found under way, too, once it has that name.
+        assert report.total("execve", pid=pid) in (1, 2), pid
 
 
 def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
