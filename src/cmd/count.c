@@ -133,7 +133,8 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	/* Before the reading, so that no call of the next interval is compared with those of this one. */
 	if (interval && run->exemplars)
 		collector_begin_slowest(run->session.collector);
-	err = collector_read(run->session.collector, &now, d);
+	err = interval ? session_read(&run->session, &now, d)
+		       : collector_read(run->session.collector, &now, d);
 	/* After the reading, so that no row lacks its own; what ended since then is told by its time. */
 	if (!err)
 		err = take_exemplars(run, d);
@@ -155,7 +156,8 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	if (err || !interval)
 		return err;
 	run->intervals++;
-	return session_keep(&run->session, steal_ptr(&now), d);
+	session_keep(&run->session, steal_ptr(&now));
+	return 0;
 }
 
 /* Shows what was counted so far, where somebody looks on. */

@@ -169,11 +169,24 @@ int session_release(struct session *session, struct diag *d)
 	return o->command ? command_release(&session->command, o->command[0], d) : 0;
 }
 
-int session_keep(struct session *session, struct snapshot *reading, struct diag *d)
+int session_read(struct session *session, struct snapshot **ret, struct diag *d)
+{
+	struct snapshot *reading __cleanup(snapshot_freep) = NULL;
+	int err = collector_read(session->collector, &reading, d);
+
+	if (err)
+		return err;
+	/* Before anything is reclaimed: an ended process goes where the next interval looks for it. */
+	if (collector_set_base(session->collector, reading))
+		return diag_oom(d);
+	*ret = steal_ptr(&reading);
+	return 0;
+}
+
+void session_keep(struct session *session, struct snapshot *reading)
 {
 	snapshot_free(session->last);
 	session->last = reading;
-	return collector_set_base(session->collector, reading) ? diag_oom(d) : 0;
 }
 
 static int session_reclaim(const struct session *session, struct diag *d)

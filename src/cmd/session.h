@@ -66,8 +66,14 @@ void session_start(struct session *session, uint64_t duration_ns, uint64_t inter
 /* Wakes up after so many ns; 0: not any more. */
 void session_beat(struct session *session, uint64_t ns);
 
-/* The next interval begins with a reading, which is taken over in any case. */
-int session_keep(struct session *session, struct snapshot *reading, struct diag *d);
+/*
+ * Reads the counters. What ends from now on can be told in the next interval, which begins with this reading.
+ * 0 or -errno with d filled.
+ */
+int session_read(struct session *session, struct snapshot **ret, struct diag *d);
+
+/* Takes over such a reading: the next one is compared with it. */
+void session_keep(struct session *session, struct snapshot *reading);
 
 /*
  * Returns 0 and what has come. The first signal that would end the session is passed on to a

@@ -29,7 +29,7 @@ static int take_interval(struct run *run, struct diag *d)
 {
 	struct snapshot *later __cleanup(snapshot_freep) = NULL;
 	struct rates *rates;
-	int err = collector_read(run->session.collector, &later, d);
+	int err = session_read(&run->session, &later, d);
 
 	if (err)
 		return err;
@@ -45,7 +45,8 @@ static int take_interval(struct run *run, struct diag *d)
 		return diag_oom(d);
 	if (top_update(&run->top, rates))
 		return diag_oom(d);
-	return session_keep(&run->session, steal_ptr(&later), d);
+	session_keep(&run->session, steal_ptr(&later));
+	return 0;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -102,8 +103,10 @@ static int tell_threads(struct run *run, struct diag *d)
 	run->has_threads = apart;
 	if (collector_tell_threads(run->session.collector, apart))
 		return diag_oom(d);
-	err = collector_read(run->session.collector, &first, d);
-	return err ?: session_keep(&run->session, first, d);
+	err = session_read(&run->session, &first, d);
+	if (!err)
+		session_keep(&run->session, first);
+	return err;
 }
 
 /* All keys that were pressed. */
@@ -164,8 +167,10 @@ static int start(struct run *run, struct diag *d)
 	if (!err)
 		err = session_attach(&run->session, d);
 	if (!err)
-		err = collector_read(run->session.collector, &first, d);
-	return err ? err : session_keep(&run->session, first, d);
+		err = session_read(&run->session, &first, d);
+	if (!err)
+		session_keep(&run->session, first);
+	return err;
 }
 
 /* An error is told when this has returned: the terminal is the user's again. */

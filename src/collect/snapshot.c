@@ -159,15 +159,18 @@ static int snapshot_name_ids(struct collector *c, struct snapshot *s)
 int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
-
+	struct losses before = { 0 };
 	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
 
 	if (!err)
 		err = c->stop_ns ? c->stop_err : object_pass(c->skel->links.read_usage);
 	err = err ?: snapshot_describe(c, snapshot);
+	err = err ?: snapshot_read_losses(c, &before);
 	err = err ?: collector_read_rows(c, snapshot);
 	/* After the rows: a loss that they show is counted. */
-	err = err ?: snapshot_read_losses(c, &snapshot->losses);
+	err = err ?: snapshot_read_losses(c, &snapshot->losses_late);
+	losses_merge(&snapshot->losses, &snapshot->losses_late);
+	losses_subtract(&snapshot->losses_late, &before);
 	err = err ?: snapshot_name_ids(c, snapshot);
 	if (!err && c->arguments)
 		err = arguments_read(c->arguments, c->skel, &snapshot->arguments);

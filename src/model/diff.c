@@ -201,6 +201,8 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	if (!heirs || snapshot_new_part(later, &out))
 		return -ENOMEM;
 	losses_subtract(&out->losses, &earlier->losses);
+	/* What they distort may be in the earlier rows, or only in the later ones. */
+	losses_merge(&out->losses, &earlier->losses_late);
 	diff.out = out;
 	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
 		out->processes[out->nr_processes] = later->processes[out->nr_processes];

@@ -212,6 +212,7 @@ struct snapshot {
 	struct row **rows; /* by row_compare(); other snapshots may share them */
 	size_t nr_rows;
 	struct losses losses;
+	struct losses losses_late;        /* those of these that came while its rows were read */
 	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
 	struct exemplars *exemplars;      /* the slowest calls; borrowed; NULL: none were taken */
 	struct argument_texts *arguments; /* paths and files of the rows; shared; NULL: none */

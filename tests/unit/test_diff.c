@@ -152,6 +152,20 @@ static void counts_write(const struct snapshot *snapshot, FILE *out)
 	}
 }
 
+/* A call whose exit was missed while rows were read may be in the earlier reading, or only in the later one. */
+TEST(test_losses_that_came_while_rows_were_read)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_of("1/0:10 1=one:100");
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of("1/0:11 1=one:110");
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+
+	earlier->losses.count[LOSS_EXIT_MISSED] = 5;
+	earlier->losses_late.count[LOSS_EXIT_MISSED] = 1;
+	later->losses.count[LOSS_EXIT_MISSED] = 7;
+	assert_int_equal(snapshot_diff(earlier, later, &diff), 0);
+	assert_int_equal(diff->losses.count[LOSS_EXIT_MISSED], 3);
+}
+
 static const struct {
 	const char *about, *before, *after;
 	const char *diff; /* NULL: this is no later reading of the same counting */
