@@ -374,9 +374,8 @@ static __always_inline void call_note_shown(struct task_record *record, u32 inde
 }
 
 /*
- * Seccomp has refused the call with a signal: what looks like its result is a register's content. It
- * unblocks that signal, so one that is blocked was sent by somebody else. A process that is being killed
- * does not get it any more.
+ * Seccomp has refused the call with SIGSYS, which it unblocks (a blocked one is somebody else's): the result is
+ * a register's content. A process that is being killed does not get that signal any more.
  */
 static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_regs *regs,
 					    s64 result)
@@ -493,12 +492,17 @@ static __always_inline void call_read_path_again(struct task_record *record, str
 	stores_order();
 }
 
-/* The run-queue time of a call, and its time off the CPU, cut to what is possible. */
-static __always_inline u64 call_runq(u64 runq, u64 wall, u64 *off)
+/* How long a call that ends now waited for a CPU; the time off it is cut to what is possible. */
+static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 *now,
+				     u64 *cpu, u64 *wall, u64 *off)
 {
-	if (*off > wall) {
+	u64 runq = clock_delay(task, record, now, cpu) - record->enter_delay_ns;
+
+	*wall = time_since(*now, record->enter_ns);
+	*off = *wall - (*cpu - record->mark_cpu_ns);
+	if (*off > *wall) {
 		time_clamp();
-		*off = wall;
+		*off = *wall;
 	}
 	return runq > *off ? *off : runq;
 }
@@ -588,12 +592,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	int is_slowest;
 	bool is_shown;
 
-	if (off) {
-		runq = clock_delay(task, record, &now, &cpu) - record->enter_delay_ns;
-		wall = time_since(now, record->enter_ns);
-		off = wall - (cpu - record->mark_cpu_ns);
-		runq = call_runq(runq, wall, &off);
-	}
+	if (off)
+		runq = call_runq(task, record, &now, &cpu, &wall, &off);
 	record->mark_cpu_ns = cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
