@@ -177,21 +177,12 @@ LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 	return 0;
 }
 
-/* A call whose start was not seen, or whose end never comes: counted, without time. */
-LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
-				      u32 denied)
+/* Adds a call without time to its slot. */
+static __always_inline int call_book_untimed(struct task_record *record, struct call *call,
+					     s64 result, u32 denied)
 {
-	struct call_slot *slot;
+	struct call_slot *slot = slot_find(record, call);
 
-	if (slower_than_ns || !record || !call)
-		return 0;
-	/* Still open: its end was missed, and with it the result. */
-	if (call_is_shown(call->abi, call->nr))
-		call_show_untimed(record, call->index, result,
-				  (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
-					  (denied ? CALL_DENIED : 0),
-				  record_stack(record));
-	slot = slot_find(record, call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
@@ -206,6 +197,21 @@ LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *c
 	stores_order();
 	slot->settled = slot->calls;
 	return 0;
+}
+
+/* A call whose start was not seen, or whose end never comes: counted, without time. */
+LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
+				      u32 denied)
+{
+	if (slower_than_ns || !record || !call)
+		return 0;
+	/* Still open: its end was missed, and with it the result. */
+	if (call_is_shown(call->abi, call->nr))
+		call_show_untimed(record, call->index, result,
+				  (record->flags & RECORD_CALL_OPEN ? 0 : CALL_RETURNED) |
+					  (denied ? CALL_DENIED : 0),
+				  record_stack(record));
+	return call_book_untimed(record, call, result, denied);
 }
 
 LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call *call)
@@ -629,33 +635,11 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	}
 }
 
-/*
- * Counts the exec that the current task was in when it was first counted. Unless it slept there, its registers
- * tell; those of a helper that the kernel starts have no number yet.
- */
-static __always_inline void call_count_early_exec(struct task_record *record, u32 index)
+/* Settles the open call of the current task, which executes another program: it has no stack by now. */
+LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
 {
-	struct task_struct *task = current_task();
-	struct call call = { .index = index, .nr = record->nr, .abi = record->abi };
-
-	if (!RECORD_IN_EARLY_CALL(record)) {
-		call.nr = task_regs_nr(task);
-		call.abi = task_abi(task, &call.nr);
-	}
-	if (!call_is_exec(call.abi, call.nr))
-		return;
-	early_call_book(record, index);
-	record->flags = 0;
-	call_count_untimed(record, &call, 0, false);
-}
-
-/* Ends the call of the current task, which executes another program: it has no stack by now. */
-LOOKED_AT_ONCE int call_end_exec(struct task_record *record, u32 index)
-{
-	if (record && record->flags == RECORD_CALL_OPEN)
+	if (record)
 		call_settle(current_task(), record, index, 0, NULL);
-	else if (record && record->flags & RECORD_OPEN_EARLY)
-		call_count_early_exec(record, index);
 	return 0;
 }
 

@@ -310,6 +310,47 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 	return true;
 }
 
+static __always_inline bool nr_is_of_interrupt(s32 nr)
+{
+	return nr < 0 && nr != NR_NOT_KNOWN;
+}
+
+/*
+ * Counts the exec that a task was in when it was first counted. Unless it slept there, its registers tell; on
+ * x86, the kernel has replaced execveat in them. A helper that the kernel starts has no number there.
+ */
+LOOKED_AT_ONCE int call_count_early_exec(struct task_record *record, u32 index)
+{
+	struct task_struct *task = current_task();
+	struct call call = { .index = index };
+
+	if (!record || slower_than_ns)
+		return 0;
+	call.nr = RECORD_IN_EARLY_CALL(record) ? record->nr : task_regs_nr(task);
+	call.abi = RECORD_IN_EARLY_CALL(record) ? record->abi : task_abi(task, &call.nr);
+	if (nr_is_of_interrupt(call.nr))
+		return 0;
+	/* It is in one: the number was of another ABI, or is not known. */
+	if (!call_is_exec(call.abi, call.nr)) {
+		call.abi = NATIVE_ABI;
+		call.nr = special_calls(NATIVE_ABI)->execve;
+	}
+	early_call_book(record, index);
+	record->flags = 0;
+	if (call_is_shown(call.abi, call.nr))
+		call_lose(index);
+	return call_book_untimed(record, &call, 0, false);
+}
+
+/* Ends the call of the current task, which executes another program. */
+static __always_inline void call_end_exec(struct task_record *record, u32 index)
+{
+	if (record && record->flags == RECORD_CALL_OPEN)
+		call_settle_exec(record, index);
+	else if (record && record->flags & RECORD_OPEN_EARLY)
+		call_count_early_exec(record, index);
+}
+
 /* An exec: other threads are gone, the name and the user may have changed. */
 static __noinline int exec_reconsider(struct task_struct *task)
 {
@@ -376,11 +417,6 @@ static __noinline int user_changed(struct task_struct *task, s32 nr)
 	comm_copy(&comm, task);
 	process_reconsider(task, &comm, true);
 	return 0;
-}
-
-static __always_inline bool nr_is_of_interrupt(s32 nr)
-{
-	return nr < 0 && nr != NR_NOT_KNOWN;
 }
 
 /*

@@ -97,6 +97,17 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
+/* Those that came since were late for the rows, or for some of them. */
+static int snapshot_add_losses(const struct collector *c, const struct losses *before,
+			       struct snapshot *snapshot)
+{
+	int err = snapshot_read_losses(c, &snapshot->losses_late);
+
+	losses_merge(&snapshot->losses, &snapshot->losses_late);
+	losses_subtract(&snapshot->losses_late, before);
+	return err;
+}
+
 /* Adds the ended threads that have rows; the rows of those that were folded are their group's. */
 static int ended_threads_read(const struct collector *c, struct snapshot *snapshot)
 {
@@ -168,9 +179,7 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 	err = err ?: snapshot_read_losses(c, &before);
 	err = err ?: collector_read_rows(c, snapshot);
 	/* After the rows: a loss that they show is counted. */
-	err = err ?: snapshot_read_losses(c, &snapshot->losses_late);
-	losses_merge(&snapshot->losses, &snapshot->losses_late);
-	losses_subtract(&snapshot->losses_late, &before);
+	err = err ?: snapshot_add_losses(c, &before, snapshot);
 	err = err ?: snapshot_name_ids(c, snapshot);
 	if (!err && c->arguments)
 		err = arguments_read(c->arguments, c->skel, &snapshot->arguments);

@@ -187,6 +187,19 @@ static void diff_threads(const struct diff *diff)
 	}
 }
 
+/*
+ * What a late loss distorts may be in the earlier rows, or only in the later ones. If it is the only one of its
+ * kind, the difference has it, too.
+ */
+static void diff_losses(const struct snapshot *earlier, const struct snapshot *later,
+			struct losses *ret)
+{
+	*ret = later->losses;
+	losses_subtract(ret, &earlier->losses);
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		ret->count[i] = ret->count[i] ?: earlier->losses_late.count[i];
+}
+
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret)
 {
@@ -200,9 +213,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		return -EINVAL;
 	if (!heirs || snapshot_new_part(later, &out))
 		return -ENOMEM;
-	losses_subtract(&out->losses, &earlier->losses);
-	/* What they distort may be in the earlier rows, or only in the later ones. */
-	losses_merge(&out->losses, &earlier->losses_late);
+	diff_losses(earlier, later, &out->losses);
 	diff.out = out;
 	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
 		out->processes[out->nr_processes] = later->processes[out->nr_processes];

@@ -254,10 +254,10 @@ def sleep():
     threading.Event().wait()
 def run():
     sys.stdin.readline()
-    os.execv(sys.argv[2], sys.argv[2:])
-open("/proc/self/comm", "w").write("chosen-python")
+    os.execv(sys.argv[3], sys.argv[3:])
+open("/proc/self/comm", "w").write(sys.argv[1])
 threading.Thread(target=sleep).start()
-if sys.argv[1] == "other":
+if sys.argv[2] == "other":
     threading.Thread(target=run).start()
     threading.Event().wait()
 run()
@@ -265,26 +265,36 @@ run()
 
 
 @pytest.fixture
-def execs_slowly(live):
+def name():
+    """One that no process has yet, and none of another suite on this host will have."""
+    return f"sh-{os.getpid()}"
+
+
+@pytest.fixture
+def execs_slowly(live, name):
     """
     Starts a process one of whose threads is inside an execve: the kernel waits there until another
     thread, which is traced, has been waited for. Returns it and what ends that.
     """
-    libc, traced = ctypes.CDLL(None, use_errno=True), []
+    libc, traced, started = ctypes.CDLL(None, use_errno=True), [], []
 
     def let_go():
         while traced:
             os.waitpid(traced.pop(), WALL)
 
     def start(thread):
-        target = live.spawn(sys.executable, "-c", SLOW_EXEC, thread, program("calls"), stdin=-1)
-        traced.append(int(until(target.stdout, "its thread says its number")))
-        assert libc.ptrace(PTRACE_SEIZE, traced[0], None, None) == 0, os.strerror(ctypes.get_errno())
+        target = live.spawn(sys.executable, "-c", SLOW_EXEC, name, thread, program("calls"), stdin=-1)
+        tid = int(until(target.stdout, "its thread says its number"))
+        assert libc.ptrace(PTRACE_SEIZE, tid, None, None) == 0, os.strerror(ctypes.get_errno())
+        traced.append(tid)
+        started.append(target)
         target.tell(b"go\n")
-        until(lambda: state_of(target.pid, traced[0]) == "Z", "the other threads end")
+        until(lambda: state_of(target.pid, tid) == "Z", "the other threads end")
         return target, let_go
 
     yield start
+    for target in started:
+        target.popen.kill()
     let_go()
 
 
@@ -294,11 +304,11 @@ def state_of(pid, tid):
 
 
 @pytest.mark.parametrize("thread", ["first", "other"])
-@pytest.mark.parametrize("options", [["-n", "chosen-python"], ["-p", "PID"]])
-def test_an_exec_that_is_under_way_when_counting_begins_is_counted(live, execs_slowly, options, thread):
+@pytest.mark.parametrize("option", ["-n", "-p"])
+def test_an_exec_that_is_under_way_when_counting_begins_is_counted(live, execs_slowly, name, option, thread):
     """Whoever executes, and whether its process goes on being counted."""
     target, let_go = execs_slowly(thread)
-    bpftruss = live.choose(*(str(target.pid) if each == "PID" else each for each in options))
+    bpftruss = live.choose(option, name if option == "-n" else str(target.pid))
     let_go()
     target.wait()
     report = bpftruss.interrupt()
@@ -306,9 +316,9 @@ def test_an_exec_that_is_under_way_when_counting_begins_is_counted(live, execs_s
     assert (execve["calls"], execve["untimed"], execve["no_return"]) == (1, 1, 0)
 
 
-def test_execs_are_counted_wherever_counting_finds_them(live, tmp_path):
+def test_execs_are_counted_wherever_counting_finds_them(live, tmp_path, name):
     """Each of these processes is chosen until an exec, which takes long; some are just in theirs."""
-    shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
+    shell = shutil.copy("/bin/sh", tmp_path / name)
     environment = {str(i): "x" * 100_000 for i in range(15)}
     is_over = threading.Event()
 
@@ -319,11 +329,12 @@ def test_execs_are_counted_wherever_counting_finds_them(live, tmp_path):
     with ThreadPoolExecutor(8) as pool:
         loops = [pool.submit(execute) for _ in range(8)]
         try:
-            bpftruss = live.choose("--wait", "-n", "chosen-sh")
+            bpftruss = live.choose("--wait", "-n", name)
         finally:
             is_over.set()
     [loop.result() for loop in loops]
     report = bpftruss.interrupt()
+    assert report.all("pid")
     for pid in report.all("pid"):
         # The exec into its name may be found under way, too, once it has that name.
         assert report.total("execve", pid=pid) in (1, 2), pid

@@ -160,10 +160,14 @@ TEST(test_losses_that_came_while_rows_were_read)
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	earlier->losses.count[LOSS_EXIT_MISSED] = 5;
-	earlier->losses_late.count[LOSS_EXIT_MISSED] = 1;
-	later->losses.count[LOSS_EXIT_MISSED] = 7;
+	earlier->losses_late.count[LOSS_EXIT_MISSED] = 2;
+	later->losses.count[LOSS_EXIT_MISSED] = 5;
+	earlier->losses.count[LOSS_SWITCH_UNSEEN] = 5;
+	earlier->losses_late.count[LOSS_SWITCH_UNSEEN] = 2;
+	later->losses.count[LOSS_SWITCH_UNSEEN] = 6;
 	assert_int_equal(snapshot_diff(earlier, later, &diff), 0);
-	assert_int_equal(diff->losses.count[LOSS_EXIT_MISSED], 3);
+	assert_int_equal(diff->losses.count[LOSS_EXIT_MISSED], 2);
+	assert_int_equal(diff->losses.count[LOSS_SWITCH_UNSEEN], 1);
 }
 
 static const struct {
