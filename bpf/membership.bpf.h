@@ -317,7 +317,7 @@ static __always_inline bool nr_is_of_interrupt(s32 nr)
 
 /*
  * Counts the exec that a task was in when it was first counted. Unless it slept there, its registers tell; on
- * x86, the kernel has replaced execveat in them. A helper that the kernel starts has no number there.
+ * x86, the kernel has put execve there by now. A helper that the kernel starts has no number on arm64.
  */
 LOOKED_AT_ONCE int call_count_early_exec(struct task_record *record, u32 index)
 {

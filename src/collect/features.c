@@ -108,7 +108,7 @@ static int member_offset(const struct btf *btf, const char *type, const char *wa
 	return -1;
 }
 
-/* Reads all types of the kernel, which takes 16 ms. */
+/* Whether a structure of the kernel has a member. Reads all types, which takes 16 ms. */
 static bool kernel_has_member(const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -128,7 +128,6 @@ void features_of_btrfs(int *inode_to_root, int *root_to_id)
 	const int root = member_offset(btf, "btrfs_inode", "root");
 	const int key = member_offset(btf, "btrfs_root", "root_key");
 	const int id = member_offset(btf, "btrfs_key", "objectid");
-
 	const bool is_known = inode >= 0 && root >= 0 && key >= 0 && id >= 0;
 
 	*inode_to_root = is_known ? root - inode : 0;

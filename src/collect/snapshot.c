@@ -97,7 +97,7 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
-/* Those that came since were late for the rows, or for some of them. */
+/* Those that have come since the rows began to be read are late. */
 static int snapshot_add_losses(const struct collector *c, const struct losses *before,
 			       struct snapshot *snapshot)
 {
