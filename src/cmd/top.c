@@ -91,22 +91,28 @@ static void fit(struct run *run)
 	top_resize(&run->top, width, height);
 }
 
+/* The first interval begins with a reading. */
+static int read_first(struct run *run, struct diag *d)
+{
+	struct snapshot *first;
+	int err = session_read(&run->session, &first, d);
+
+	if (!err)
+		session_keep(&run->session, first);
+	return err;
+}
+
 /* Readings have what the lines need; those before and after that changes do not fit together. */
 static int tell_threads(struct run *run, struct diag *d)
 {
 	const bool apart = run->top.by == RATE_BY_TID;
-	struct snapshot *first;
-	int err;
 
 	if (apart == run->has_threads)
 		return 0;
 	run->has_threads = apart;
 	if (collector_tell_threads(run->session.collector, apart))
 		return diag_oom(d);
-	err = session_read(&run->session, &first, d);
-	if (!err)
-		session_keep(&run->session, first);
-	return err;
+	return read_first(run, d);
 }
 
 /* All keys that were pressed. */
@@ -158,19 +164,14 @@ static int loop(struct run *run, struct diag *d)
 	return err;
 }
 
-/* Counts from here on: the first interval begins with a reading. */
+/* Counts from here on. */
 static int start(struct run *run, struct diag *d)
 {
-	struct snapshot *first;
 	int err = session_open(&run->session, d);
 
 	if (!err)
 		err = session_attach(&run->session, d);
-	if (!err)
-		err = session_read(&run->session, &first, d);
-	if (!err)
-		session_keep(&run->session, first);
-	return err;
+	return err ?: read_first(run, d);
 }
 
 /* An error is told when this has returned: the terminal is the user's again. */
