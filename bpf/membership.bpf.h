@@ -206,14 +206,11 @@ static __always_inline void process_left_out(void)
 }
 
 /*
- * Asks the selectors about a process, under the name it has or is about to have, and notes the
- * answer on its leader. Returns whether it is chosen. A process that may have other threads, which
- * do not know of it, joins with notice.
+ * Notes on its leader whether a process is chosen. One that may have other threads, which do not know of it,
+ * joins with notice. Returns whether it can be counted.
  */
-static __noinline bool process_reconsider(struct task_struct *leader, const struct comm_text *comm,
-					  bool notice)
+static __noinline bool process_mark(struct task_struct *leader, bool chosen, bool notice)
 {
-	bool chosen = task_selected(leader, comm);
 	struct task_ref *ref;
 
 	if (chosen)
@@ -233,6 +230,24 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 		__sync_fetch_and_add(&membership.leaves, 1);
 	}
 	return chosen;
+}
+
+/*
+ * Asks the selectors about a process, under the name that it has. If the answer changed before it was noted,
+ * whoever changed it may have found no ref yet, or have been overruled: so it is asked again.
+ */
+static __noinline bool process_reconsider(struct task_struct *leader, bool notice)
+{
+	struct comm_text comm;
+	bool chosen, counted;
+
+	comm_copy(&comm, leader);
+	chosen = task_selected(leader, &comm);
+	counted = process_mark(leader, chosen, notice);
+	comm_copy(&comm, leader);
+	if (task_selected(leader, &comm) != chosen)
+		counted = process_mark(leader, !chosen, notice);
+	return counted;
 }
 
 /* The record of a task that goes on being counted, or NULL. */
@@ -354,12 +369,10 @@ static __always_inline void call_end_exec(struct task_record *record, u32 index)
 /* An exec: other threads are gone, the name and the user may have changed. */
 static __noinline int exec_reconsider(struct task_struct *task)
 {
-	struct comm_text comm;
 	struct task_record *record;
 	struct task_ref *ref;
 
-	comm_copy(&comm, task);
-	if (process_reconsider(task, &comm, false)) {
+	if (process_reconsider(task, false)) {
 		ref = task_ref_look_up(task);
 		/* The exec itself was still that of the program before. */
 		if (ref && task_claim(ref)) {
@@ -410,12 +423,9 @@ static __noinline bool process_selected(struct task_struct *task)
 static __noinline int user_changed(struct task_struct *task, s32 nr)
 {
 	u16 abi = task_abi(task, &nr);
-	struct comm_text comm;
 
-	if (task->pid != task->tgid || !call_sets_user(abi, nr))
-		return 0;
-	comm_copy(&comm, task);
-	process_reconsider(task, &comm, true);
+	if (task->pid == task->tgid && call_sets_user(abi, nr))
+		process_reconsider(task, true);
 	return 0;
 }
 

@@ -320,7 +320,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 	bpf_probe_read_kernel_str(comm.bytes, sizeof(comm.bytes), name);
 	/* A process is called as its first thread is. */
 	if (nr_selectors && task->pid == task->tgid)
-		process_reconsider(task, &comm, true);
+		process_mark(task, task_selected(task, &comm), true);
 	record = member_record(task);
 	if (record)
 		record_set_comm(record, &comm);
@@ -332,13 +332,11 @@ SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
 {
 	struct task_record *record;
-	struct comm_text comm;
 
 	if (!counting() || task->pid != task->tgid)
 		return 0;
-	comm_copy(&comm, task);
 	if (nr_selectors)
-		process_reconsider(task, &comm, true);
+		process_reconsider(task, true);
 	record = member_record(task);
 	if (record)
 		record_set_cgroup(record, task_cgroup_id(task));
@@ -362,22 +360,17 @@ int adopt_targets(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task, *leader;
 	struct task_ref *leader_ref, *ref;
-	struct comm_text comm;
 
 	if (!task || task->flags & PF_EXITING || task_makes_no_calls(task))
 		return 0;
-	/* Later on it would see a name that on_rename knows to be about to change. */
-	if (nr_selectors && *(volatile u32 *)&control.starting && task->pid == task->tgid) {
-		comm_copy(&comm, task);
-		process_reconsider(task, &comm, false);
-	}
-	/* A leader that has ended goes unasked, but its threads live on under its name. */
-	if (nr_selectors && *(volatile u32 *)&control.starting &&
-	    task->group_leader->flags & PF_EXITING) {
-		comm_copy(&comm, task->group_leader);
-		process_reconsider(task->group_leader, &comm, false);
-	}
 	leader = task->group_leader;
+	/*
+	 * Later on, on_rename knows of names that are about to change. A leader that has ended is not visited,
+	 * but its threads live on under its name.
+	 */
+	if (nr_selectors && *(volatile u32 *)&control.starting &&
+	    (task->pid == task->tgid || leader->flags & PF_EXITING))
+		process_reconsider(leader, false);
 	leader_ref = task_ref_find(leader);
 	if (ref_was_refused(leader_ref, leader)) {
 		__sync_fetch_and_add(&membership.left_out, 1);
