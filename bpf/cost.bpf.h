@@ -20,10 +20,10 @@ struct {
 	__type(value, struct cost_sample);
 } costs SEC(".maps");
 
-/* Hashes all bits, as some clocks have steps of many nanoseconds. */
+/* Hashes 32 bits, as some clocks have steps of many nanoseconds. */
 static __always_inline bool cost_is_sampled(u64 clock_ns)
 {
-	return clock_ns * 0x9e3779b97f4a7c15 >> (64 - COST_SAMPLE_SHIFT) == 0;
+	return (u32)clock_ns * 0x9e3779b1 >> (32 - COST_SAMPLE_SHIFT) == 0;
 }
 
 /* The time if this run is in the sample, else 0. */

@@ -25,10 +25,10 @@ static inline __attribute__((always_inline)) unsigned int hist_is_above(unsigned
 }
 
 /*
- * The buckets of the first 2^12 ns, 16 ns an entry. Six octaves up, buckets are 2^6 times as wide, so this
+ * The buckets of the first 2^15 ns, 16 ns an entry. Nine octaves up, buckets are 2^9 times as wide, so this
  * serves those, too.
  */
-#define HIST_TABLE_OCTAVES 6
+#define HIST_TABLE_OCTAVES 9
 #define HIST_TABLE_SIZE    (HIST_OCTAVE_BUCKETS << HIST_TABLE_OCTAVES)
 #define HIST_TABLE_QUARTER(octave, quarter)                                 \
 	[(4 + (quarter)) << (octave)...((5 + (quarter)) << (octave)) - 1] = \
@@ -40,9 +40,10 @@ static inline __attribute__((always_inline)) unsigned int hist_is_above(unsigned
 static const unsigned char hist_table[HIST_TABLE_SIZE] = {
 	HIST_TABLE_OCTAVE(0), HIST_TABLE_OCTAVE(1), HIST_TABLE_OCTAVE(2),
 	HIST_TABLE_OCTAVE(3), HIST_TABLE_OCTAVE(4), HIST_TABLE_OCTAVE(5),
+	HIST_TABLE_OCTAVE(6), HIST_TABLE_OCTAVE(7), HIST_TABLE_OCTAVE(8),
 };
 
-/* The last latency that takes this many steps of six octaves. */
+/* The last latency that takes this many steps of nine octaves. */
 #define HIST_TABLE_LAST(times) ((1ULL << (HIST_MIN_SHIFT + HIST_TABLE_OCTAVES * ((times) + 1))) - 1)
 
 /* Bucket of a latency in ns: 0 … HIST_BUCKETS - 1. No comparison waits for another. */
@@ -53,8 +54,7 @@ static inline __attribute__((always_inline)) unsigned int hist_bucket(unsigned l
 	if (ns >= (1ULL << HIST_MAX_SHIFT))
 		return HIST_BUCKETS - 1;
 	times = hist_is_above(ns, HIST_TABLE_LAST(0)) + hist_is_above(ns, HIST_TABLE_LAST(1)) +
-		hist_is_above(ns, HIST_TABLE_LAST(2)) + hist_is_above(ns, HIST_TABLE_LAST(3)) +
-		hist_is_above(ns, HIST_TABLE_LAST(4));
+		hist_is_above(ns, HIST_TABLE_LAST(2));
 	ns >>= times * HIST_TABLE_OCTAVES + HIST_MIN_SHIFT - 2;
 	return times * HIST_TABLE_OCTAVES * HIST_OCTAVE_BUCKETS +
 	       hist_table[ns & (HIST_TABLE_SIZE - 1)];
