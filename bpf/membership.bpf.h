@@ -234,7 +234,7 @@ static __noinline bool process_mark(struct task_struct *leader, bool chosen, boo
 
 /*
  * Asks the selectors about a process, under the name that it has. If the answer changed before it was noted,
- * whoever changed it may have found no ref yet, or have been overruled: so it is asked again.
+ * whoever changed it may have found no ref yet, or have been overruled: so they are asked again.
  */
 static __noinline bool process_reconsider(struct task_struct *leader, bool notice)
 {
@@ -246,7 +246,7 @@ static __noinline bool process_reconsider(struct task_struct *leader, bool notic
 	counted = process_mark(leader, chosen, notice);
 	comm_copy(&comm, leader);
 	if (task_selected(leader, &comm) != chosen)
-		counted = process_mark(leader, !chosen, notice);
+		counted = process_mark(leader, !chosen, true);
 	return counted;
 }
 
@@ -519,8 +519,12 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
 	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;
-	if (record)
+	if (record) {
 		clock_recheck(task, record);
+		/* What changed before it was counted told nobody. */
+		if (task_is_member(task, ref))
+			record_follow(record, task);
+	}
 	/* Gone before on_exit could know it? */
 	if (task->flags & PF_EXITING)
 		task_end(task, ref);

@@ -365,8 +365,8 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		return 0;
 	leader = task->group_leader;
 	/*
-	 * Later on, on_rename knows of names that are about to change. A leader that has ended is not visited,
-	 * but its threads live on under its name.
+	 * Later on, this would see a name that on_rename knows to be about to change. A leader that has ended is not
+	 * visited, but its threads live on under its name.
 	 */
 	if (nr_selectors && *(volatile u32 *)&control.starting &&
 	    (task->pid == task->tgid || leader->flags & PF_EXITING))
@@ -389,7 +389,11 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	if (!task_claim(ref))
 		return 0;
 	membership.adopted++;
-	return task_adopt(task, ref, leader_ref->flags);
+	task_adopt(task, ref, leader_ref->flags);
+	/* Its exec took over from the leader before it was counted: its next call asks whether it is chosen. */
+	if (task->group_leader != leader)
+		__sync_fetch_and_add(&membership.leaves, 1);
+	return 0;
 }
 
 /* Notes what the kernel has booked for each thread that is counted, and checks its clock. */
