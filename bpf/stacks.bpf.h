@@ -18,8 +18,6 @@
 
 const volatile bool kernel_stacks = false;
 
-#define E2BIG 7
-
 /* Ids that user space has the frames of. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -108,6 +106,19 @@ static __always_inline u64 walk_id(const struct walk *walk, u64 process)
 	return id ?: 1;
 }
 
+/* Asks the map only about ids that are not among those of this CPU. */
+static __always_inline bool stack_is_sent(struct walk *walk, u64 id)
+{
+	u64 *met = &walk->sent[id & (SENT_IDS - 1)];
+
+	if (*met == id)
+		return true;
+	if (!bpf_map_lookup_elem(&stacks_sent, &id))
+		return false;
+	*met = id;
+	return true;
+}
+
 /* Sends the frames of a stack that is new. Returns whether it may be counted. */
 LOOKED_AT_ONCE u32 stack_send(struct walk *walk, u64 id, u64 kernel)
 {
@@ -120,44 +131,46 @@ LOOKED_AT_ONCE u32 stack_send(struct walk *walk, u64 id, u64 kernel)
 		return false;
 	event = &walk->event;
 	n = walk->nr_frames;
-	if (bpf_map_lookup_elem(&stacks_sent, &id))
-		return true;
-	/* Up to 6.3 the upper half of what it returns means nothing. */
 	share = task_share(current_task());
 	if (!share_take(share, POOL_SENT))
 		return false;
-	if ((int)bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST))
-		share_return(share, POOL_SENT);
 	event->id = id;
 	event->kernel = kernel;
 	event->end = walk->end;
-	event->nr_frames = n;
 	if (n > MAX_FRAMES)
 		n = MAX_FRAMES;
+	/* Else the compiler computes with a copy, whose limit the verifier does not learn. */
+	barrier_var(n);
+	event->nr_frames = n;
 	size += n * sizeof(u64);
-	/* Without room now it is tried again when it comes again. */
-	if (bpf_ringbuf_output(&stack_events, event, size, 0) &&
-	    !bpf_map_delete_elem(&stacks_sent, &id))
+	/*
+	 * Without room now it is tried again when it comes again. Up to 6.3 the upper half of what an update returns
+	 * means nothing.
+	 */
+	if (bpf_ringbuf_output(&stack_events, event, size, 0) ||
+	    (int)bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST))
 		share_return(share, POOL_SENT);
 	return true;
 }
 
 /* Addresses mean something to this process only, until it executes another program. */
-static __always_inline u64 process_identify(struct task_struct *task, struct stack_event *event,
-					    u32 layout)
+static __always_inline u64 process_hash(struct task_struct *task)
 {
-	struct task_struct *leader = task->group_leader;
+	return task->group_leader->start_boottime ^ task->mm->start_stack << 8 ^
+	       (u64)task->tgid << 40;
+}
+
+/* Tells user space which process a stack is of; the id has needed the layout before. */
+static __always_inline void stack_describe(struct task_struct *task, struct stack_event *event)
+{
 	struct task_struct *shown = task_with_memory(task);
-	struct process_id *ret = &event->process;
 	struct mm_struct *mm = task->mm;
 
 	event->uid = bpf_get_current_uid_gid();
 	event->exec_pages = mm->exec_vm;
-	ret->layout = layout;
-	ret->pid = pid_here(shown, shown->pid);
-	ret->started_ns = shown->start_boottime;
-	ret->stack_start = mm->start_stack;
-	return leader->start_boottime ^ ret->stack_start << 8 ^ (u64)task->tgid << 40;
+	event->process.pid = pid_here(shown, shown->pid);
+	event->process.started_ns = shown->start_boottime;
+	event->process.stack_start = mm->start_stack;
 }
 
 /* A task that shares the memory without being a thread maps files without our hearing of it. */
@@ -176,7 +189,11 @@ static __noinline u64 stack_identify(struct task_struct *task, struct walk *walk
 	u64 id;
 
 	walk->hash ^= kernel;
-	id = walk_id(walk, process_identify(task, &walk->event, layout));
+	walk->event.process.layout = layout;
+	id = walk_id(walk, walk->raw ? process_hash(task) : 0);
+	if (stack_is_sent(walk, id))
+		return id;
+	stack_describe(task, &walk->event);
 	return stack_send(walk, id, kernel) ? id : 0;
 }
 
@@ -230,7 +247,7 @@ LOOKED_AT_ONCE u64 stack_none(u32 use, enum stack_end end)
 		return 0;
 	walk->end = end;
 	id = walk_id(walk, 0);
-	return stack_send(walk, id, 0) ? id : 0;
+	return stack_is_sent(walk, id) || stack_send(walk, id, 0) ? id : 0;
 }
 
 static __always_inline u64 stack_of_regs(struct task_record *record, struct pt_regs *regs, u32 use,
@@ -259,7 +276,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 		walk_add_frame(walk, i, walk->event.frames[i]);
 	}
 	id = walk_id(walk, 0);
-	return stack_send(walk, id, id) ? id : 0;
+	return stack_is_sent(walk, id) || stack_send(walk, id, id) ? id : 0;
 }
 
 /* --- how often -------------------------------------------------------------------------------- */

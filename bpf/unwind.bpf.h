@@ -14,6 +14,9 @@
 #define WINDOW_WORDS 512
 #define WINDOW_SIZE  (WINDOW_WORDS * 8)
 
+/* A power of 2. */
+#define SENT_IDS 128
+
 /* Calls are stacked when they begin, end, sleep or are killed: programs that may interrupt each other. */
 enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, WALK_END, NR_WALK_USE };
 
@@ -37,6 +40,7 @@ struct walk {
 	u32 guess; /* ip is what a stub returns to, if that is code */
 	u32 pad;
 	u64 window[WINDOW_WORDS];
+	u64 sent[SENT_IDS]; /* some of the stacks that user space has, by id */
 	struct stack_event event;
 };
 
