@@ -336,19 +336,34 @@ static __always_inline s32 task_forgotten_nr(struct task_struct *task)
 	return (u32)nr < CALLS_INDEXED ? nr : -1;
 }
 
+static __always_inline bool abi_is_compat(u16 abi)
+{
+	return abi == ABI_I386 || abi == ABI_ARM;
+}
+
 static __always_inline const struct special_calls *special_calls(u16 abi)
 {
-	return abi == ABI_I386 || abi == ABI_ARM ? &compat_calls : &native_calls;
+	return abi_is_compat(abi) ? &compat_calls : &native_calls;
+}
+
+/* The callers name the set of numbers, so that the compiler compares with constants. */
+static __always_inline bool special_is_exec(const struct special_calls *c, s32 nr)
+{
+	return nr == c->execve || nr == c->execveat;
+}
+
+static __always_inline bool special_leaves(const struct special_calls *c, s32 nr)
+{
+	return nr == c->exit || nr == c->exit_group || nr == c->sigreturn;
 }
 
 static __always_inline bool call_is_exec(u16 abi, s32 nr)
 {
-	const struct special_calls *c = special_calls(abi);
-
 	/* x32 has numbers of its own for the two. */
 	if (abi == ABI_X32)
 		return nr == 520 || nr == 545;
-	return nr == c->execve || nr == c->execveat;
+	return abi_is_compat(abi) ? special_is_exec(&compat_calls, nr)
+				  : special_is_exec(&native_calls, nr);
 }
 
 static __always_inline bool call_makes_child(u16 abi, s32 nr)
@@ -361,9 +376,8 @@ static __always_inline bool call_makes_child(u16 abi, s32 nr)
 /* True for a call that ends with other registers than its caller's, or never ends. */
 static __always_inline bool call_hides_caller(u16 abi, s32 nr)
 {
-	const struct special_calls *c = special_calls(abi);
-
-	return call_is_exec(abi, nr) || nr == c->exit || nr == c->exit_group || nr == c->sigreturn;
+	return call_is_exec(abi, nr) || (abi_is_compat(abi) ? special_leaves(&compat_calls, nr)
+							    : special_leaves(&native_calls, nr));
 }
 
 /*
