@@ -157,7 +157,7 @@ LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 {
 	struct call call = { .index = index };
 	struct call_slot *slot;
-	u64 now, cpu;
+	struct clocks clocks;
 
 	if (!record || !RECORD_IN_EARLY_CALL(record) || record->task != (u64)current_task())
 		return 0;
@@ -166,14 +166,14 @@ LOOKED_AT_ONCE int early_call_book(struct task_record *record, u32 index)
 	stores_order();
 	call.nr = record->nr;
 	call.abi = record->abi;
-	cpu = cpu_clock(record, &now);
+	clocks = clocks_read(current_task(), record);
 	slot = slot_find(record, &call);
 	if (!slot)
 		return 0;
 	/* Its CPU clock began with the counting. */
-	slot->early_off_ns += time_since(now, cpu);
+	slot->early_off_ns += time_since(clocks.now, clocks.cpu);
 	stores_order();
-	slot->early_wall_ns += time_since(now, record->start_ns);
+	slot->early_wall_ns += time_since(clocks.now, record->start_ns);
 	return 0;
 }
 
@@ -242,18 +242,18 @@ LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call 
 
 /*
  * Enter while the record is not simply between calls. Returns whether the call is to be opened;
- * may change *nr and *abi.
+ * may change its number.
  */
-LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32 *nr, u16 *abi)
+LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, struct call *call)
 {
 	struct call lost;
 	u16 flags;
 
-	if (!record || !nr || !abi)
+	if (!record || !call)
 		return false;
 	flags = record->flags;
 	if (flags & RECORD_AWAIT_EXEC) {
-		if (!call_is_exec(*abi, *nr))
+		if (!call_is_exec(call->abi, call->nr))
 			return false;
 		/* Until here it was bpftruss. */
 		clock_start(current_task(), record, true, bpf_ktime_get_ns());
@@ -263,14 +263,14 @@ LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32
 	user_clock_go(record);
 	if (flags & RECORD_RESTARTS) {
 		/* restart_syscall is the interrupted call going on. */
-		if (*nr == special_calls(*abi)->restart && *abi == record->abi)
-			*nr = record->nr;
+		if (call->nr == special_calls(call->abi)->restart && call->abi == record->abi)
+			call->nr = record->nr;
 		return true;
 	}
 	/* The task had left that call already, or waited in seccomp to enter it. */
-	early_call_book(record, index);
+	early_call_book(record, call->index);
 	if (flags & RECORD_CALL_OPEN) {
-		lost = call_of(record, index);
+		lost = call_of(record, call->index, true);
 		loss_add(LOSS_EXIT_MISSED);
 		call_count_untimed(record, &lost, 0, false);
 	}
@@ -320,30 +320,34 @@ static __always_inline u64 call_split(struct pt_regs *regs, u16 abi)
 }
 
 static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
-				       u32 index, struct pt_regs *regs, s32 nr)
+				       u32 index, struct pt_regs *regs, s32 nr, const bool extras)
 {
 	u16 abi = task_abi(task, &nr);
-	u64 now, cpu;
+	struct clocks clocks;
 
-	if (record->flags && !call_begin_unusual(record, index, &nr, &abi))
-		return;
+	if (record->flags) {
+		struct call call = { .index = index, .nr = nr, .abi = abi };
+
+		if (!call_begin_unusual(record, &call))
+			return;
+		nr = call.nr;
+	}
 	record->nr = nr;
 	record->abi = abi;
-	if (stacks)
+	if (extras && stacks)
 		record->stack_id = record->kernel_stack_id = 0;
-	if (split_by && !splits_by_argument())
+	if (extras && split_by && !splits_by_argument())
 		record->split = call_split(regs, abi);
-	cpu = cpu_clock(record, &now);
-	record->enter_delay_ns = clock_delay(task, record, &now, &cpu);
-	user_clock_stop(record, cpu);
+	clocks = clocks_read(task, record);
+	user_clock_stop(record, clocks.cpu);
 	/* The time that this takes is nobody's. */
-	if (splits_by_argument()) {
+	if (extras && splits_by_argument()) {
 		record->split = call_argument(index, regs, abi, nr, record->share);
-		cpu = cpu_clock(record, &now);
-		record->enter_delay_ns = clock_delay(task, record, &now, &cpu);
-		record->mark_cpu_ns = cpu;
+		clocks = clocks_read(task, record);
+		record->mark_cpu_ns = clocks.cpu;
 	}
-	record->enter_ns = now;
+	record->enter_delay_ns = clocks.delay_ns;
+	record->enter_ns = clocks.now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
 }
@@ -351,15 +355,15 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 /* A call that has just been opened begins now: what was done in between is nobody's. */
 static __noinline int call_begin_later(struct task_record *record)
 {
-	u64 now, cpu = cpu_clock(record, &now);
+	struct clocks clocks = clocks_read(current_task(), record);
 
 	if (record->flags != RECORD_CALL_OPEN)
 		return 0;
 	/* It may have waited for memory or a CPU in between. */
-	record->enter_delay_ns = clock_delay(current_task(), record, &now, &cpu);
-	record->enter_ns = now;
+	record->enter_delay_ns = clocks.delay_ns;
+	record->enter_ns = clocks.now;
 	stores_order();
-	record->mark_cpu_ns = cpu;
+	record->mark_cpu_ns = clocks.cpu;
 	if (stacks)
 		record->kernel_stack_id = 0;
 	return 0;
@@ -424,13 +428,13 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	struct call call = { .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
 	bool is_early = RECORD_IN_EARLY_CALL(record), is_trapped;
-	u64 now, cpu;
+	u64 cpu;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
 	/* It runs: a clock that still stands goes on. */
-	cpu = cpu_clock(record, &now);
+	cpu = cpu_clock(record);
 	/* What came since that stopped was no user time: it was in the kernel, or its stack was walked. */
 	if (record->user_clock & USER_STOPPED)
 		record->mark_cpu_ns = cpu;
@@ -467,50 +471,31 @@ static __always_inline s64 call_result(s32 nr, struct pt_regs *regs, s64 result)
 /* The stack of a call that ends, unless it was taken at its start; that is nobody's CPU time. */
 static __always_inline void call_take_stack(struct task_record *record, struct pt_regs *regs)
 {
-	u64 now;
-
 	if (record->stack_id || !regs || stacks_are_off())
 		return;
 	record->stack_id = stack_of_regs(record, regs, WALK_EXIT, record->kernel_stack_id);
-	record->mark_cpu_ns = cpu_clock(record, &now);
+	record->mark_cpu_ns = cpu_clock(record);
 	stores_order();
 }
 
 /* Takes the stack at the start of a call whose end will not show it any more. */
 static __always_inline void call_take_hidden_stack(struct task_record *record, struct pt_regs *regs)
 {
-	if (record->flags == RECORD_CALL_OPEN && !stacks_are_off() &&
-	    call_hides_caller(record->abi, record->nr) && call_is_stacked(record->abi, record->nr))
+	if (call_hides_caller(record->abi, record->nr) && record->flags == RECORD_CALL_OPEN &&
+	    !stacks_are_off() && call_is_stacked(record->abi, record->nr))
 		record->stack_id = stack_of_regs(record, regs, WALK_ENTER, 0);
 }
 
 /* A path that was not in memory when the call began may be there now: the kernel has read it. */
 static __always_inline void call_read_path_again(struct task_record *record, struct call *call)
 {
-	u64 now;
-
 	if (split_by != SPLIT_PATH || call->split != ARGUMENT_UNKNOWN ||
 	    call_is_exec(call->abi, call->nr))
 		return;
 	call->split =
 		argument_key(call->index, call_split_argument(call->abi, call->nr), record->share);
-	record->mark_cpu_ns = cpu_clock(record, &now);
+	record->mark_cpu_ns = cpu_clock(record);
 	stores_order();
-}
-
-/* How long a call that ends now waited for a CPU; the time off it is cut to what is possible. */
-static __always_inline u64 call_runq(struct task_struct *task, struct task_record *record, u64 *now,
-				     u64 *cpu, u64 *wall, u64 *off)
-{
-	u64 runq = clock_delay(task, record, now, cpu) - record->enter_delay_ns;
-
-	*wall = time_since(*now, record->enter_ns);
-	*off = *wall - (*cpu - record->mark_cpu_ns);
-	if (*off > *wall) {
-		time_clamp();
-		*off = *wall;
-	}
-	return runq > *off ? *off : runq;
 }
 
 /*
@@ -519,13 +504,11 @@ static __always_inline u64 call_runq(struct task_struct *task, struct task_recor
  */
 static __noinline int call_show_whole(struct task_record *record, u32 index, s64 result)
 {
-	u64 now;
-
 	/* An exec that succeeded has replaced the memory that its arguments pointed at. */
 	if (!call_is_exec(record->abi, record->nr) || result < 0)
 		call_read_more(index, result);
 	call_show(record, index, result);
-	record->mark_cpu_ns = cpu_clock(record, &now);
+	record->mark_cpu_ns = cpu_clock(record);
 	stores_order();
 	return 0;
 }
@@ -534,22 +517,20 @@ static __noinline int call_show_whole(struct task_record *record, u32 index, s64
 static __noinline int call_tell_slowest(struct task_record *record, u32 index, struct pt_regs *regs,
 					s64 result)
 {
-	u64 now;
-
 	/* A call whose end hides its caller was noted when it began. */
 	if (!call_hides_caller(record->abi, record->nr)) {
 		call_note_late(index, regs, record->abi, record->nr);
 		call_read_more(index, result);
 	}
 	call_send_slowest(record, index, result);
-	record->mark_cpu_ns = cpu_clock(record, &now);
+	record->mark_cpu_ns = cpu_clock(record);
 	stores_order();
 	return 0;
 }
 
 /* Adds a call that has ended to its slot. Returns whether it is the slowest there, and that is to be told. */
 static __always_inline int call_book(struct task_record *record, struct call *call, s64 result,
-				     u64 wall, u64 off, u64 runq)
+				     u64 wall, u64 off, u64 runq, const bool extras)
 {
 	struct call_slot *slot = slot_find(record, call);
 	bool is_slowest;
@@ -558,7 +539,7 @@ static __always_inline int call_book(struct task_record *record, struct call *ca
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
-	is_slowest = sends_slowest && wall > slot->told_ns;
+	is_slowest = extras && sends_slowest && wall > slot->told_ns;
 	if (is_slowest)
 		call_set_times(call->index, record->enter_ns + wall, wall, off, runq,
 			       record_stack(record));
@@ -569,7 +550,7 @@ static __always_inline int call_book(struct task_record *record, struct call *ca
 	if (is_slowest)
 		slot->told_ns = wall;
 	slot_count_result(slot, result);
-	if (stacks && call_is_stacked(call->abi, call->nr))
+	if (extras && stacks && call_is_stacked(call->abi, call->nr))
 		slot_count_stack(slot, record, call, &(struct call_times){ wall, off, runq },
 				 result_is_failure(result));
 	stores_order();
@@ -583,63 +564,65 @@ LOOKED_AT_ONCE int call_book_once(struct task_record *record, struct call *call,
 {
 	if (!record || !call || !times)
 		return 0;
-	return call_book(record, call, result, times->wall_ns, times->off_ns, times->runq_ns);
+	return call_book(record, call, result, times->wall_ns, times->off_ns, times->runq_ns, true);
 }
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
-					u32 index, s64 result, struct pt_regs *regs)
+					u32 index, s64 result, struct pt_regs *regs,
+					const bool extras)
 {
-	struct call call = call_of(record, index);
-	u64 now, cpu = cpu_clock(record, &now);
-	u64 wall = time_since(now, record->enter_ns);
-	u64 off = wall - (cpu - record->mark_cpu_ns);
-	u64 runq = 0;
+	struct call call = call_of(record, index, extras);
+	struct clocks clocks = clocks_read(task, record);
+	u64 wall = time_since(clocks.now, record->enter_ns);
+	u64 off = wall - (clocks.cpu - record->mark_cpu_ns), runq = 0;
 	int is_slowest;
-	bool is_shown;
 
-	if (off)
-		runq = call_runq(task, record, &now, &cpu, &wall, &off);
-	record->mark_cpu_ns = cpu;
+	if (off) {
+		if (off > wall) {
+			time_clamp();
+			off = wall;
+		}
+		runq = clocks.delay_ns - record->enter_delay_ns;
+		if (runq > off)
+			runq = off;
+	}
+	record->mark_cpu_ns = clocks.cpu;
 	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
-	if (wall < slower_than_ns) {
+	if (extras && wall < slower_than_ns) {
 		if (call_sets_user(call.abi, call.nr))
 			record_follow_user(record);
 		return;
 	}
 	/* A call that hides its caller had its stack taken at its start, if there was room. */
-	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
+	if (extras && stacks && call_is_stacked(call.abi, call.nr) &&
+	    !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	is_shown = call_is_shown(call.abi, call.nr) &&
-		   call_number(index, result, CALL_RETURNED | CALL_TIMED);
-	if (is_shown) {
-		call_set_times(index, now, wall, off, runq, record_stack(record));
+	if (extras && call_is_shown(call.abi, call.nr) &&
+	    call_number(index, result, CALL_RETURNED | CALL_TIMED)) {
+		call_set_times(index, clocks.now, wall, off, runq, record_stack(record));
 		if (regs)
 			call_show_whole(record, index, result);
 		else
 			call_show(record, index, result);
 	}
-	if (regs) {
+	if (extras && regs)
 		call_read_path_again(record, &call);
-		is_slowest = call_book(record, &call, result, wall, off, runq);
-	} else {
-		is_slowest = call_book_once(record, &call, result,
-					    &(struct call_times){ wall, off, runq });
-	}
-	if (sends_slowest && is_slowest) {
-		if (regs)
-			call_tell_slowest(record, index, regs, result);
-		else
-			call_send_slowest(record, index, result);
-	}
+	is_slowest = regs ? call_book(record, &call, result, wall, off, runq, extras)
+			  : call_book_once(record, &call, result,
+					   &(struct call_times){ wall, off, runq });
+	if (extras && sends_slowest && is_slowest && regs)
+		call_tell_slowest(record, index, regs, result);
+	else if (extras && sends_slowest && is_slowest)
+		call_send_slowest(record, index, result);
 }
 
 /* Settles the open call of the current task, which executes another program: it has no stack by now. */
 LOOKED_AT_ONCE int call_settle_exec(struct task_record *record, u32 index)
 {
 	if (record)
-		call_settle(current_task(), record, index, 0, NULL);
+		call_settle(current_task(), record, index, 0, NULL, true);
 	return 0;
 }
 
@@ -659,26 +642,34 @@ static __noinline int call_note_unusual(struct task_struct *task, u32 index, str
 	return 0;
 }
 
+/* Takes the stack of a call whose start was not seen. */
+static __always_inline void
+call_take_unusual_stack(struct task_struct *task, struct task_record *record, struct pt_regs *regs)
+{
+	s32 nr = regs_nr(regs);
+	u16 abi = task_abi(task, &nr);
+
+	record->stack_id = record->kernel_stack_id = 0;
+	/* The time that it computed before is its own, and not that of the walk. */
+	user_clock_stop(record, cpu_clock(record));
+	if (!slower_than_ns && call_is_stacked(abi, nr))
+		call_take_stack(record, regs);
+}
+
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,
-				     u32 index, struct pt_regs *regs, s64 result)
+				     u32 index, struct pt_regs *regs, s64 result, const bool extras)
 {
 	if (record->flags == RECORD_CALL_OPEN) {
-		call_settle(task, record, index, call_result(record->nr, regs, result), regs);
+		call_settle(task, record, index, call_result(record->nr, regs, result), regs,
+			    extras);
 		user_clock_go(record);
-	} else {
-		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
-			u64 now;
-			s32 nr = regs_nr(regs);
-			u16 abi = task_abi(task, &nr);
-
-			record->stack_id = record->kernel_stack_id = 0;
-			/* The time that it computed before is its own, and not that of the walk. */
-			user_clock_stop(record, cpu_clock(record, &now));
-			if (!slower_than_ns && call_is_stacked(abi, nr))
-				call_take_stack(record, regs);
-		}
-		if (shows_calls && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT)))
-			call_note_unusual(task, index, regs, result);
-		call_end_unusual(task, record, index, regs, result);
+		return;
 	}
+	if (extras && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
+		if (stacks)
+			call_take_unusual_stack(task, record, regs);
+		if (shows_calls)
+			call_note_unusual(task, index, regs, result);
+	}
+	call_end_unusual(task, record, index, regs, result);
 }

@@ -26,6 +26,9 @@
 /* The scheduler reads its clock some microseconds before a program reads its own. */
 #define ARRIVAL_SLACK_NS 20000
 
+/* A task is not preempted more often within some instructions. */
+#define CLOCK_TRIES 4
+
 /* To adopt a task takes less. */
 #define ADOPTION_NS 1000000
 
@@ -154,38 +157,76 @@ LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 	return *(volatile u64 *)&record->clock;
 }
 
-/*
- * The CPU clock of the current task, and the time of its reading. Where programs can be preempted,
- * as since 7.2, the task may have been off the CPU between the two.
- */
-static __always_inline u64 cpu_clock(struct task_record *record, u64 *now)
+/* What the clocks of the current task show at one moment. */
+struct clocks {
+	u64 now;
+	u64 cpu;      /* its CPU clock */
+	u64 delay_ns; /* its run-queue time */
+};
+
+/* False if its CPU clock stands still, or changed meanwhile: since 7.2 a program may be preempted. */
+static __always_inline bool clocks_take(struct task_struct *task, struct task_record *record,
+					struct clocks *clocks)
 {
 	u64 clock = *(volatile u64 *)&record->clock;
 
-	*now = bpf_ktime_get_ns();
-	if (*(volatile u64 *)&record->clock != clock) {
-		clock = *(volatile u64 *)&record->clock;
-		*now = bpf_ktime_get_ns();
-	}
-	if (clock & CLOCK_STOPPED)
-		clock = clock_mend(record, clock, *now);
-	return *now - clock;
+	clocks->now = bpf_ktime_get_ns();
+	clocks->delay_ns = task_run_delay(task);
+	barrier_var(clocks->delay_ns);
+	clocks->cpu = clocks->now - clock;
+	return !(clock & CLOCK_STOPPED) && *(volatile u64 *)&record->clock == clock;
 }
 
-/*
- * The current task's run-queue time at a reading of its CPU clock. Reads all anew if the task has waited once
- * more since.
- */
-static __always_inline u64 clock_delay(struct task_struct *task, struct task_record *record,
-				       u64 *now, u64 *cpu)
+/* Lets a CPU clock that stands still go, and reads the clocks again. Out of line, as it is rare. */
+LOOKED_AT_ONCE int clocks_take_again(struct task_record *record, struct clocks *clocks)
 {
-	u64 delay_ns = task_run_delay(task);
+	struct task_struct *task = current_task();
+	u64 clock;
 
-	barrier_var(delay_ns);
-	if (*(volatile u64 *)&record->clock == *now - *cpu)
-		return delay_ns;
-	*cpu = cpu_clock(record, now);
-	return task_run_delay(task);
+	if (!record || !clocks)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		clock = *(volatile u64 *)&record->clock;
+		if (clock & CLOCK_STOPPED)
+			clock_mend(record, clock, bpf_ktime_get_ns());
+		if (clocks_take(task, record, clocks))
+			return 0;
+	}
+	loss_add(LOSS_SWITCH_UNSEEN);
+	clocks->cpu = record->mark_cpu_ns;
+	return 0;
+}
+
+/* Reads the clocks of the current task. A second reading has a place of its own: the first stays in registers. */
+static __always_inline struct clocks clocks_read(struct task_struct *task,
+						 struct task_record *record)
+{
+	struct clocks clocks, again = {};
+
+	if (clocks_take(task, record, &clocks))
+		return clocks;
+	clocks_take_again(record, &again);
+	return again;
+}
+
+/* Works like clocks_take_again(), on a stack of its own. */
+LOOKED_AT_ONCE u64 cpu_clock_again(struct task_record *record)
+{
+	struct clocks clocks = {};
+
+	clocks_take_again(record, &clocks);
+	return clocks.cpu;
+}
+
+/* Reads only the CPU clock of the current task. */
+static __always_inline u64 cpu_clock(struct task_record *record)
+{
+	u64 clock = *(volatile u64 *)&record->clock, now = bpf_ktime_get_ns();
+
+	if (!(clock & CLOCK_STOPPED) && *(volatile u64 *)&record->clock == clock)
+		return now - clock;
+	return cpu_clock_again(record);
 }
 
 /* The current task leaves its CPU. */

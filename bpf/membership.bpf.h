@@ -55,8 +55,13 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 static __always_inline u64 record_cpu_clock(struct task_struct *task, struct task_record *record,
 					    u64 *now)
 {
-	if (task == current_task())
-		return cpu_clock(record, now);
+	struct clocks clocks;
+
+	if (task == current_task()) {
+		clocks = clocks_read(task, record);
+		*now = clocks.now;
+		return clocks.cpu;
+	}
 	*now = bpf_ktime_get_ns();
 	return record->clock & CLOCK_STOPPED ? record->clock & ~CLOCK_STOPPED
 					     : *now - record->clock;
@@ -66,7 +71,7 @@ static __always_inline u64 record_cpu_clock(struct task_struct *task, struct tas
 static __always_inline void record_settle(struct task_struct *task, struct task_ref *ref,
 					  struct task_record *record, u32 index, u64 cpu)
 {
-	struct call call = call_of(record, index);
+	struct call call = call_of(record, index, true);
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record)) {
 		/* Whoever reads it now finds it no longer in flight. */
@@ -273,29 +278,26 @@ LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 	return false;
 }
 
-/* A call by a thread that is not counted, while some process joins: is it one of that process? */
-static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
-						struct task_ref **ref)
+/* A call by a thread that is not counted, while some process joins. Returns its ref if it is one of that process. */
+static __noinline struct task_ref *task_join(struct task_struct *task)
 {
-	struct task_ref *leader = task_ref_look_up(task->group_leader);
+	struct task_ref *leader = task_ref_look_up(task->group_leader), *ref;
 
 	if (!process_is_wanted(leader))
 		return NULL;
-	*ref = task_ref_create(task);
-	if (!*ref)
+	ref = task_ref_create(task);
+	if (!ref)
 		loss_add(LOSS_THREAD_LATE);
-	if (!*ref || (*ref)->flags & TASK_IGNORED)
+	if (!ref || ref->flags & TASK_IGNORED)
 		return NULL;
-	if (task_claim(*ref)) {
-		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
-		ref_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
-	} else if (!task_await_publish(*ref)) {
+	if (task_claim(ref)) {
+		record_start(task, ref, true, 0, -1, NATIVE_ABI);
+		ref_publish(ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
+	} else if (!task_await_publish(ref)) {
 		loss_add(LOSS_THREAD_LATE);
-		*ref = NULL;
 		return NULL;
 	}
-	*index = (*ref)->record;
-	return *index ? record_find(*index) : NULL;
+	return ref;
 }
 
 /* Some process has left since this thread was last asked. Without a record, it asks each time. */

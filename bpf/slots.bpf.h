@@ -118,12 +118,13 @@ struct call {
 	u64 split;
 };
 
-/* The open call of a record. */
-static __always_inline struct call call_of(const struct task_record *record, u32 index)
+/* The open call of a record. Without extras no rows are split. */
+static __always_inline struct call call_of(const struct task_record *record, u32 index,
+					   const bool extras)
 {
 	struct call call = { .index = index, .nr = record->nr, .abi = record->abi };
 
-	if (split_by) {
+	if (extras && split_by) {
 		call.is_split = record->flags & RECORD_CALL_OPEN;
 		call.split = record->split;
 	}
@@ -150,7 +151,7 @@ static __always_inline bool call_is_chosen(u16 abi, s32 nr)
 
 static __always_inline bool call_is_split(const struct call *call)
 {
-	if (!split_by || !call->is_split)
+	if (!call->is_split || !split_by)
 		return false;
 	/* A call that has no such argument is in the row of its number. */
 	if (splits_by_argument() && call->split == ARGUMENT_ABSENT)

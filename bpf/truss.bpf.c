@@ -33,8 +33,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+/*
+ * There are two programs for each end of a system call. The plain ones leave out what options need (extras), since
+ * even to load a setting that is off takes time at each call.
+ */
+static __always_inline int sys_enter(struct pt_regs *regs, s32 nr, const bool extras)
 {
 	struct task_struct *task = current_task();
 	struct task_record *record;
@@ -49,20 +52,23 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return 0;
 	record = task_may_count(task) ? current_record(task, &index, &ref) : NULL;
 	/* Two pointers one after the other: the compiler would "or" them, which no verifier takes. */
-	if (!record && joins_pending() && !ref)
-		record = task_join(task, &index, &ref);
-	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
+	if (!record && joins_pending() && !ref) {
+		ref = task_join(task);
+		index = ref ? ref->record : 0;
+		record = index ? record_find(index) : NULL;
+	}
+	if (extras && nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
 	if (!record && ref) {
 		index = overflow_leave(task, ref);
 		record = index ? record_find(index) : NULL;
 	}
-	if (record && !call_leave_out(task, record, nr)) {
+	if (record && !(extras && call_leave_out(task, record, nr))) {
 		begin_ns = cost_begin(record->mark_cpu_ns);
-		call_begin(task, record, index, regs, nr);
-		if (shows_calls || sends_slowest)
+		call_begin(task, record, index, regs, nr, extras);
+		if (extras && (shows_calls || sends_slowest))
 			call_note_shown(record, index, regs);
-		if (stacks)
+		if (extras && stacks)
 			call_take_hidden_stack(record, regs);
 		if (begin_ns) {
 			cost_add(COST_ENTER, begin_ns);
@@ -72,6 +78,18 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		overflow_begin(task, ref, nr);
 	}
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+{
+	return sys_enter(regs, nr, true);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter_plain, struct pt_regs *regs, long nr)
+{
+	return sys_enter(regs, nr, false);
 }
 
 /*
@@ -102,8 +120,7 @@ int BPF_PROG(fault_in, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
+static __always_inline int sys_exit(struct pt_regs *regs, s64 result, const bool extras)
 {
 	struct task_struct *task = current_task();
 	struct task_record *record;
@@ -111,18 +128,18 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 	u64 begin_ns;
 	u32 index;
 
-	if (selects_user && result == 0 && counting())
+	if (extras && selects_user && result == 0 && counting())
 		user_changed(task, regs_nr(regs));
 	if (!task_may_count(task) || !counting())
 		return 0;
 	record = current_record(task, &index, &ref);
 	if (record) {
 		begin_ns = 0;
-		if (!call_was_left_out(task, record, regs, result)) {
+		if (!(extras && call_was_left_out(task, record, regs, result))) {
 			begin_ns = cost_begin(record->mark_cpu_ns);
-			call_end(task, record, index, regs, result);
+			call_end(task, record, index, regs, result, extras);
 		}
-		if (stacks)
+		if (extras && stacks)
 			layout_follow(task, regs, result);
 		if (begin_ns)
 			cost_add(COST_EXIT, begin_ns);
@@ -130,6 +147,18 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 		overflow_end(task, ref, regs, result);
 	}
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
+{
+	return sys_exit(regs, result, true);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit_plain, struct pt_regs *regs, long result)
+{
+	return sys_exit(regs, result, false);
 }
 
 /* The sample begins when the clock was read, and what came before is done again. */

@@ -121,6 +121,19 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 	bpf_map__set_max_entries(skel->maps.returned_stacks, count);
 }
 
+/* Loads the shorter programs of a system call where they do all that is wanted. */
+static void collector_choose_programs(struct truss_bpf *skel,
+				      const struct collector_options *options)
+{
+	const bool plain = !options->nr_selectors && !options->stacks && !options->view &&
+			   !options->calls && !options->split_by && !options->slower_than_ns;
+
+	bpf_program__set_autoload(skel->progs.on_enter_plain, plain);
+	bpf_program__set_autoload(skel->progs.on_exit_plain, plain);
+	bpf_program__set_autoload(skel->progs.on_sys_enter, !plain);
+	bpf_program__set_autoload(skel->progs.on_sys_exit, !plain);
+}
+
 static void collector_configure(struct collector *c, const struct collector_options *options)
 {
 	struct truss_bpf *skel = c->skel;
@@ -149,6 +162,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 			skel->rodata->selects_user = true;
 	}
 	skel->rodata->slower_than_ns = options->slower_than_ns;
+	collector_choose_programs(skel, options);
 	bpf_program__set_autoload(skel->progs.fault_in, options->view &&
 								!options->view->only_slowest &&
 								features_let_calls_sleep());

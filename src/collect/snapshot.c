@@ -18,6 +18,8 @@ void misses_read(const struct collector *c, struct losses *losses)
 	} programs[] = {
 		{ skel->progs.on_sys_enter, LOSS_ENTER_MISSED },
 		{ skel->progs.on_sys_exit, LOSS_LEAVE_MISSED },
+		{ skel->progs.on_enter_plain, LOSS_ENTER_MISSED },
+		{ skel->progs.on_exit_plain, LOSS_LEAVE_MISSED },
 		{ skel->progs.on_sched_switch, LOSS_SWITCH_MISSED },
 		{ skel->progs.on_fork, LOSS_LIFECYCLE_MISSED },
 		{ skel->progs.on_exec, LOSS_LIFECYCLE_MISSED },

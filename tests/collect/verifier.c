@@ -3,8 +3,9 @@
  * Prints what the verifier of this kernel looks at, for each program in one way to configure them.
  *
  * usage: verifier [names] [stacks] [kernel-stacks] [arg0 | path | file] [calls [conditions] | slowest]. Loads and
- * attaches as bpftruss does, and prints a line for each program: its name, instructions and states. The build wraps
- * libbpf's function that opens a skeleton, so that the kernel is asked for these numbers.
+ * attaches as bpftruss does, the plain programs if there are no words, and prints a line for each program: its name,
+ * instructions and states. The build wraps libbpf's function that opens a skeleton, so that the kernel is asked for
+ * these numbers.
  */
 #include <bpf/libbpf.h>
 
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
 	struct diag d;
 
 	if (syscall_set_parse("all", &all, &d) == 0) {
-		options.calls = all;
+		options.calls = argc > 1 ? all : NULL;
 		view.calls = is_among(argc, argv, "conditions") ? all : NULL;
 		if (errands_new(&options.errands))
 			return 1;

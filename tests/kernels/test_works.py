@@ -44,7 +44,7 @@ def test_the_kernel_takes_the_programs(live, mode):
 @pytest.mark.parametrize("mode", verifier.MODES)
 def test_the_verifier_says_what_it_looked_at(mode, record_property):
     measured, sentence = verifier.measure(os.path.join(BUILD, "collect", "verifier"), mode)
-    assert measured and "on_sys_exit" in measured, sentence
+    assert measured and "on_sched_switch" in measured, sentence
     for name, numbers in measured.items():
         record_property("%s: %s" % (mode, name), "%d %d" % numbers)
 

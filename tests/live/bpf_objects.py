@@ -16,7 +16,8 @@ ATTACHED = ("prog", "map", "link")
 
 # Names of bpftruss's programs and maps that no other tool uses.
 OURS = {
-    "prog": re.compile("^(on_sys_enter|on_sys_exit|on_sched_switch|on_cgroup_made|adopt_targets)$"),
+    "prog": re.compile(
+        "^(on_sys_enter|on_sys_exit|on_enter_plain|on_exit_plain|on_sched_switch|on_cgroup_made|adopt_targets)$"),
     "map": re.compile("^(truss_bp[.].*|returned_(records|slots|tallies)|foreign_slots)$"),
 }
 
