@@ -237,20 +237,24 @@ static __noinline bool process_mark(struct task_struct *leader, bool chosen, boo
 	return chosen;
 }
 
+/* Asks the selectors about a process under its name; a new process has the name of the thread that made it. */
+static __noinline bool process_selected(struct task_struct *leader)
+{
+	struct comm_text comm;
+
+	comm_copy(&comm, leader);
+	return task_selected(leader, &comm);
+}
+
 /*
- * Asks the selectors about a process, under the name that it has. If the answer changed before it was noted,
- * whoever changed it may have found no ref yet, or have been overruled: so they are asked again.
+ * Notes what the selectors say about a process. If the answer changed before it was noted, whoever changed it
+ * may have found no ref yet, or have been overruled: so this asks the selectors again.
  */
 static __noinline bool process_reconsider(struct task_struct *leader, bool notice)
 {
-	struct comm_text comm;
-	bool chosen, counted;
+	bool chosen = process_selected(leader), counted = process_mark(leader, chosen, notice);
 
-	comm_copy(&comm, leader);
-	chosen = task_selected(leader, &comm);
-	counted = process_mark(leader, chosen, notice);
-	comm_copy(&comm, leader);
-	if (task_selected(leader, &comm) != chosen)
+	if (process_selected(leader) != chosen)
 		counted = process_mark(leader, !chosen, true);
 	return counted;
 }
@@ -410,15 +414,6 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	}
 	__sync_fetch_and_sub(&membership.live, 1);
 	return 0;
-}
-
-/* A new process, still under the name of the thread that made it. */
-static __noinline bool process_selected(struct task_struct *task)
-{
-	struct comm_text comm;
-
-	comm_copy(&comm, task);
-	return task_selected(task, &comm);
 }
 
 /* A successful call that may have changed the user of a process, which is that of its leader. */
