@@ -302,8 +302,8 @@ int db_check_schema(struct db *db, bool make, int64_t damaged_ns)
 
 	if (err)
 		return err;
-	if (make && !tables && !application && !version)
-		return make_schema(db, damaged_ns);
+	if (!tables && !application && !version)
+		return make ? make_schema(db, damaged_ns) : -ENOENT;
 	if (application != APPLICATION_ID || version < SCHEMA_VERSION)
 		return -EBADMSG;
 	return version > SCHEMA_VERSION ? -ENOTSUP : 0;

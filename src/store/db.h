@@ -91,7 +91,7 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret);
  * Says whether a file is a history of this version, and makes the tables of an empty one if that is
  * asked for, in one transaction with a note of damaged_ns: since when a damaged file before it told of
  * something; 0: there was none. Returns 0, -ENOTSUP for one of a newer version, or -errno; -EBADMSG
- * also for the file of another program.
+ * also for the file of another program, -ENOENT for an empty one if that is not asked for.
  */
 int db_check_schema(struct db *db, bool make, int64_t damaged_ns);
 

@@ -3,7 +3,10 @@
 -- goes with it, and no interval is without its run.
 
 PRAGMA page_size = 4096;
+-- The first page is written without a journal: whoever only reads cannot undo what a killed daemon has begun.
+PRAGMA journal_mode = MEMORY;
 PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
 -- The program ends the transaction.
 BEGIN IMMEDIATE;
 

@@ -79,6 +79,20 @@ static void set_version(const struct place *place, int version)
 	run_sql(place, sql);
 }
 
+/* A daemon was killed when it had begun the file: a reader waits for the next, which goes on with it. */
+PLACE_TEST(test_begun)
+{
+	const struct history_options read_only = { .read_only = true };
+	__cleanup(history_closep) struct history *writer = NULL, *reader = NULL;
+
+	run_sql(place, "PRAGMA auto_vacuum = INCREMENTAL");
+	must_fail(history_open(place->dir, &read_only, &reader, &d), -ENOENT,
+		  "start the daemon, which creates it");
+	writer = open_default(place);
+	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+	reader = open_with(place, &read_only);
+}
+
 /* A file that a newer program wrote is left alone, by writers and by readers. */
 PLACE_TEST(test_newer_version)
 {
