@@ -133,10 +133,12 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
     # No question waits for names: they come in a later report.
     until(lambda: ("pace", "main") in daemon.snapshot("-p", target.pid).frames(), "named frames")
     folded, flame, page = (tmp_path / name for name in ("folded", "flame.svg", "page.html"))
-    text = daemon.verb("snapshot", "--stacks", "--folded", folded, "--flame", flame, "--html", page)
+    # Other tests may play the same at the same time.
+    which = "-p", target.pid
+    text = daemon.verb("snapshot", *which, "--stacks", "--folded", folded, "--flame", flame, "--html", page)
     assert "`main" in text
     total = sum(int(line.split()[-1]) for line in folded.read_text().splitlines())
-    assert total == daemon.snapshot().sum("calls")
+    assert total == daemon.snapshot(*which).sum("calls")
     assert flame.read_text().startswith("<svg ")
     assert '<figure class="graph" data-weight="calls">' in page.read_text()
 
