@@ -14,7 +14,7 @@
 #define WINDOW_WORDS 512
 #define WINDOW_SIZE  (WINDOW_WORDS * 8)
 
-/* A power of 2. */
+/* A walk remembers so many ids; a power of 2. */
 #define SENT_IDS 128
 
 /* Calls are stacked when they begin, end, sleep or are killed: programs that may interrupt each other. */

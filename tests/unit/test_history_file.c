@@ -6,6 +6,7 @@
 #include "history_fixture.h"
 
 #include <sqlite3.h>
+#include <sys/inotify.h>
 
 #include "store/db.h"
 #include "store/history_private.h"
@@ -91,6 +92,21 @@ PLACE_TEST(test_begun)
 	writer = open_default(place);
 	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
 	reader = open_with(place, &read_only);
+}
+
+/* At no moment of its making there is a journal, which whoever only reads could not undo. */
+PLACE_TEST(test_made_without_journal)
+{
+	int fd __cleanup(closep) = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char events[65536];
+	ssize_t size;
+
+	assert_return_code(inotify_add_watch(fd, place->dir, IN_CREATE), errno);
+	history_close(open_default(place));
+	size = read(fd, events, sizeof(events));
+	assert_in_range(size, 1, sizeof(events) - 1);
+	assert_non_null(memmem(events, (size_t)size, "history.db-wal", 14));
+	assert_null(memmem(events, (size_t)size, "history.db-journal", 18));
 }
 
 /* A file that a newer program wrote is left alone, by writers and by readers. */
