@@ -50,7 +50,7 @@ def missing():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "waits: most of the time for a timer of bpftruss or for another "
-                            "program, and minds no tests beside it")  # fmt: skip
+                            "program, minds no tests beside it, and they do not mind it")  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

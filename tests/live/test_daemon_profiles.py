@@ -198,7 +198,6 @@ def test_as_pyroscope_and_parca_ask(live, daemon, who):
     assert profile.elapsed_ns >= 1_000_000_000 and profile.period == 1
 
 
-@pytest.mark.waits
 def test_go_scrapes_it(live, daemon, tmp_path):
     target = live.play("pace", 100)
     query = "?pid=%d" % target.pid

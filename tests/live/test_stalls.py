@@ -503,12 +503,12 @@ def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_p
     os.mkdir(place)
     subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     try:
-        target = live.workload(shutil.copy(program("pace"), place), 100)
-        daemon = start("pace")
+        target = live.workload(shutil.copy(program("pace"), place + "/mounted"), 100)
+        daemon = start("mounted")
         target.play()
-        until(lambda: ("pace", "main") in frames_of(daemon), "its frames are named")
+        until(lambda: ("mounted", "main") in frames_of(daemon), "its frames are named")
         until(lambda: umount(place), "it is unmounted")
         # Nobody has forgotten their names.
-        assert ("pace", "main") in frames_of(daemon)
+        assert ("mounted", "main") in frames_of(daemon)
     finally:
         umount(place)
