@@ -125,15 +125,19 @@ static __always_inline void call_fault_in(struct open_call *open, u32 index)
 	}
 }
 
-/* The same at the end of a call whose start was not seen: nothing of it was read. */
-static __always_inline void call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
+/*
+ * The same at the end of a call whose start was not seen: nothing of it was read. A function of its own, as its
+ * callers read what the arguments point at, for which the stack has little room.
+ */
+static __noinline int call_note_late(u32 index, struct pt_regs *regs, u16 abi, s32 nr)
 {
 	struct open_call *open = open_call_at(index);
 
-	if (!open)
-		return;
-	call_note_registers(open, regs, abi, nr);
-	open->failed = ~0u;
+	if (open) {
+		call_note_registers(open, regs, abi, nr);
+		open->failed = ~0u;
+	}
+	return 0;
 }
 
 /* Reads what the call has written, and what was not in memory when it began. */

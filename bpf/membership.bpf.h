@@ -250,7 +250,7 @@ static __noinline bool process_selected(struct task_struct *leader)
  * Notes what the selectors say about a process. If the answer changed before it was noted, whoever changed it
  * may have found no ref yet, or have been overruled: so this asks the selectors again.
  */
-static __noinline bool process_reconsider(struct task_struct *leader, bool notice)
+static __always_inline bool process_reconsider(struct task_struct *leader, bool notice)
 {
 	bool chosen = process_selected(leader), counted = process_mark(leader, chosen, notice);
 

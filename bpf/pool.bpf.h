@@ -36,9 +36,8 @@ static __always_inline u32 pool_limit(const struct pool *pool)
  * namespace, where it may become many users, the user who made the outermost of those, or, if that
  * was root, the namespace.
  */
-LOOKED_AT_ONCE u32 share_of(u64 address)
+static __always_inline u32 cred_share(const struct cred *cred)
 {
-	const struct cred *cred = (const void *)address;
 	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
 	int level = BPF_CORE_READ(ns, level);
 	u64 key = BPF_CORE_READ(cred, uid.val);
@@ -51,6 +50,11 @@ LOOKED_AT_ONCE u32 share_of(u64 address)
 	key = (key ^ hash_seed) * 0x9e3779b97f4a7c15;
 	key = (key ^ key >> 32) * 0x9e3779b97f4a7c15;
 	return key >> 54;
+}
+
+LOOKED_AT_ONCE u32 share_of(u64 address)
+{
+	return cred_share((const void *)address);
 }
 
 static __always_inline u32 task_share(struct task_struct *task)

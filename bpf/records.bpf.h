@@ -147,7 +147,7 @@ static __always_inline void record_set_user(struct task_record *record, struct t
 
 	record->changes[CHANGED_USER] += differ(record->uid, uid);
 	record->uid = uid;
-	record->share = task_share(task);
+	record->share = cred_share(BPF_CORE_READ(task, real_cred));
 }
 
 static __always_inline void record_set_cgroup(struct task_record *record, u64 cgroup_id)

@@ -66,7 +66,8 @@ static __always_inline bool unit_name_is(struct cgroup *cgroup, const struct sel
 	return !differs;
 }
 
-static __noinline bool cgroup_matches(struct task_struct *task, const struct selector *selector)
+static __always_inline bool cgroup_matches(struct task_struct *task,
+					   const struct selector *selector)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 

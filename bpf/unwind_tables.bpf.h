@@ -405,11 +405,10 @@ static __noinline int file_rule(const struct unwind_file *file, u64 address,
 	return 0;
 }
 
-/* Asks the table of a mapping's file. */
-static __noinline int mapping_ask(const struct mapping *mapping, u64 pc,
-				  struct unwind_answer *answer)
+/* Answers with what the table of a mapping's file, which has this number, says. */
+static __noinline int mapping_answer(const struct mapping *mapping, u32 number, u64 pc,
+				     struct unwind_answer *answer)
 {
-	u32 number = mapping->is_vdso ? FILE_VDSO : file_ask(mapping);
 	struct unwind_file *file = number ? bpf_map_lookup_elem(&unwind_files, &number) : NULL;
 	u64 offset = pc - mapping->start + mapping->offset;
 
@@ -443,7 +442,8 @@ LOOKED_AT_ONCE int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 		return 0;
 	}
 	if (mapping.of_file || mapping.is_vdso)
-		return mapping_ask(&mapping, pc, answer);
+		return mapping_answer(&mapping, mapping.is_vdso ? FILE_VDSO : file_ask(&mapping),
+				      pc, answer);
 	answer->frame |= FRAME_OF_NO_FILE;
 	return 0;
 }
