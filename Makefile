@@ -538,8 +538,8 @@ pictures: all ## make docs/images from real runs; needs root, PostgreSQL, tmux a
 	$(Q)O="$(ABS_O)" scripts/pictures
 
 # --- quality ------------------------------------------------------------------------------------
-lint: all tidy ## check layers, format, shell scripts, documents, systemd units; run clang-tidy
-	$(Q)for check in layers format docs units version; do \
+lint: all tidy ## check layers, format, shell scripts, documents, systemd units, stack of BPF programs; run clang-tidy
+	$(Q)for check in layers format docs units version stack; do \
 		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
 
 # Versions differ in what they find. Only what has changed since is looked at again. The analyzer gives a

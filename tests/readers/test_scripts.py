@@ -333,6 +333,52 @@ def test_ctrl_c_at_any_moment_leaves_no_folder(tmp_path, words):
     assert seen
 
 
+# --- the stack of BPF programs -------------------------------------------------------------------
+
+# Functions that call each other, each of which fills an array.
+CHAIN_HEAD = "#define NOINLINE __attribute__((noinline))\n"
+CHAIN_LINK = """NOINLINE static int call%d(int x) {
+	volatile char bytes[%d]; for (int i = 0; i < sizeof(bytes); i++) bytes[i] = x; return bytes[x & 7] + %s; }
+"""
+CHAIN_PROGRAM = """__attribute__((section("raw_tp"), used)) int program(int *x) { return call1(*x); }
+"""
+
+
+def stack_check(folder, sizes):
+    """What check-stack says of a program that calls functions with arrays of these sizes."""
+    clang = re.search(r"^CLANG := (\S+)$", make_in(TOP, "-pn", "help", capture_output=True, text=True).stdout, re.M)
+    source = CHAIN_HEAD
+    for i in range(len(sizes), 0, -1):
+        source += CHAIN_LINK % (i, sizes[i - 1], "call%d(x)" % (i + 1) if i < len(sizes) else "0")
+    (folder / "bpf").mkdir()
+    (folder / "chain.c").write_text(source + CHAIN_PROGRAM)
+    words = ["-target", "bpf", "-O2", "-w", "-c", folder / "chain.c", "-o", folder / "bpf" / "chain.bpf.o"]
+    subprocess.run([clang[1], *words], check=True)
+    return call(TOP / "scripts/check-stack", "-v", env=dict(os.environ, O=str(folder)))
+
+
+@pytest.mark.parametrize("sizes, taken, said", [
+    ([160, 224], 416, "in 3 of 8 calls: program 0, call1 160, call2 224"),
+    ([224, 160], 416, "in 3 of 8 calls"),
+    ([160, 232], 448, "in 3 of 8 calls"),
+    ([224, 256], 512, "in 3 of 8 calls"),
+    ([32] * 7, 256, "in 8 of 8 calls"),
+])  # fmt: skip
+def test_a_chain_of_calls_that_fits(tmp_path, sizes, taken, said):
+    result = stack_check(tmp_path, sizes)
+    assert result.returncode == 0, result.stdout
+    assert "stack: program takes %d of 512 bytes %s" % (taken, said) in result.stdout
+
+
+@pytest.mark.parametrize("sizes, said", [
+    ([224, 264], "544 of 512 bytes in 3 of 8 calls"),
+    ([32] * 8, "288 of 512 bytes in 9 of 8 calls"),
+])  # fmt: skip
+def test_a_chain_of_calls_that_takes_too_much(tmp_path, sizes, said):
+    result = stack_check(tmp_path, sizes)
+    assert result.returncode == 1 and "stack: program takes " + said in result.stdout
+
+
 # --- make ----------------------------------------------------------------------------------------
 
 
