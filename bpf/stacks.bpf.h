@@ -205,12 +205,11 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 	struct task_ref *leader = task_ref_get(task->group_leader);
 	struct walk_context context = {};
 	struct walk *walk;
-	u32 zero = 0;
 
 	if (!stacks)
 		return 0;
 	context.walk = walk = walk_start(use, 0x243f6a8885a308d3);
-	context.cache = bpf_map_lookup_elem(&unwind_cache, &zero);
+	context.cache = bpf_map_lookup_elem(&unwind_cache, &use);
 	if (!regs || !bounds || !walk || !context.cache)
 		return 0;
 	walk->regs = *regs;

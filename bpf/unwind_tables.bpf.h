@@ -96,8 +96,12 @@ struct unwind_cached {
 	u32 pad;
 };
 
-/* The cache is as large as a value of a per-CPU map may be. Entries 2n and 2n + 1 take turns. */
+/*
+ * A cache is as large as a value of a per-CPU map may be. Entries 2n and 2n + 1 take turns. The programs that walk
+ * user stacks, WALK_ENTER and WALK_EXIT, have one each: since 7.2 one may interrupt the other.
+ */
 #define CACHE_ENTRIES 1024
+#define NR_CACHES     2
 
 struct unwind_cache {
 	struct unwind_cached entries[CACHE_ENTRIES];
@@ -105,7 +109,7 @@ struct unwind_cache {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, NR_CACHES);
 	__type(key, u32);
 	__type(value, struct unwind_cache);
 } unwind_cache SEC(".maps");

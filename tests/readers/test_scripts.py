@@ -379,6 +379,11 @@ def test_a_chain_of_calls_that_takes_too_much(tmp_path, sizes, said):
     assert result.returncode == 1 and "stack: program takes " + said in result.stdout
 
 
+def test_nothing_that_was_built_is_not_in_order(tmp_path):
+    result = call(TOP / "scripts/check-stack", env=dict(os.environ, O=str(tmp_path)))
+    assert (result.returncode, result.stdout) == (1, "stack: no BPF programs in %s/bpf: build first\n" % tmp_path)
+
+
 # --- make ----------------------------------------------------------------------------------------
 
 
