@@ -341,12 +341,16 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
         assert abs(switches - kernel[theirs]) <= kernel[theirs] * 0.02 + 5, ours
 
 
-# Waits for a lock, in a call that began before counting or after, and gets it or is killed in it.
+# Waits for a lock, in a call that began before counting or after, and gets it or is killed in it. The main
+# thread does not wait for the other one to end: that would be another lock, at the same time.
 LOCKED = """
 import os, sys, threading
 lock, (when, end) = threading.Lock(), sys.argv[1:]
 lock.acquire()
-waiter = threading.Thread(target=lock.acquire, daemon=True)
+def wait():
+    lock.acquire()
+    os.write(1, b"done\\n")
+waiter = threading.Thread(target=wait, daemon=True)
 if when == "early":
     waiter.start()
 print("ready", flush=True)
@@ -357,8 +361,6 @@ sys.stdin.readline()
 if end == "killed":
     os._exit(0)
 lock.release()
-waiter.join()
-print("done", flush=True)
 sys.stdin.readline()
 """
 
