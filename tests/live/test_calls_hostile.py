@@ -140,8 +140,9 @@ def test_a_number_that_is_used_again_is_what_it_is_now(live):
     assert [call.arguments for call in calls] == [
         '50</dev/null>, "a", 1', '50</dev/zero>, "b", 1', calls[2].arguments, calls[3].arguments,
         '50, "e", 1', '50</dev/full>, "f", 1']
-    assert re.match(r"50<pipe(:\[\d+\])?>, ", calls[2].arguments)
-    assert re.match(r"50<UDP.*>, ", calls[3].arguments)
+    # Where a name was read from /proc, the number may have been used again in the meantime: "?".
+    assert re.match(r"50<pipe(:\[\d+\])?>\??, ", calls[2].arguments)
+    assert re.match(r"50<UDP.*>\??, ", calls[3].arguments)
 
 
 VFORKS = """
