@@ -42,8 +42,9 @@ static __always_inline int sys_enter(struct pt_regs *regs, s32 nr, const bool ex
 	struct task_struct *task = current_task();
 	struct task_record *record;
 	struct task_ref *ref = NULL;
+	/* Without a record nobody needs it, but some compilers load it all the same. */
+	u32 index = 0;
 	u64 begin_ns;
-	u32 index;
 
 	/* Most tasks of a host leave here, so it takes as few loads as it can. */
 	if (!task_may_count(task) && !joins_pending())
