@@ -14,8 +14,11 @@
 #include "base/errand.h"
 #include "base/process.h"
 
-static void assert_no_children(void)
+/* Those that were killed may end only when nobody waits for them any more, if the machine is busy. */
+static void assert_no_children(int killed)
 {
+	for (int i = 0; i < killed; i++)
+		waitpid(-1, NULL, 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -57,7 +60,7 @@ TEST(test_a_copy_brings_what_it_was_sent_for)
 		assert_int_equal(atoi(text), i);
 		assert_true(fcntl(answer.fds[i], F_GETFD) & FD_CLOEXEC);
 	}
-	assert_no_children();
+	assert_no_children(0);
 }
 
 /* At our limit the kernel leaves out descriptors, and the answer is refused. */
@@ -84,7 +87,7 @@ TEST(test_an_answer_without_room_for_its_descriptors)
 		close(opened);
 		assert_true(opened <= lowest);
 	}
-	assert_no_children();
+	assert_no_children(0);
 }
 
 static int bring_nothing(void *closure, struct copy_answer *ret)
@@ -121,7 +124,7 @@ TEST(test_a_copy_that_fails)
 	assert_int_equal(copy_finish(&copy, &answer), -ETIMEDOUT);
 	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
 	child_done(&copy);
-	assert_no_children();
+	assert_no_children(2);
 }
 
 struct two {
