@@ -52,6 +52,7 @@ static __always_inline u32 cred_share(const struct cred *cred)
 	return key >> 54;
 }
 
+/* Works like cred_share(), on a stack of its own. */
 LOOKED_AT_ONCE u32 share_of(u64 address)
 {
 	return cred_share((const void *)address);

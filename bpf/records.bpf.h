@@ -147,6 +147,7 @@ static __always_inline void record_set_user(struct task_record *record, struct t
 
 	record->changes[CHANGED_USER] += differ(record->uid, uid);
 	record->uid = uid;
+	/* Not task_share(): this is the end of a long chain of calls. */
 	record->share = cred_share(BPF_CORE_READ(task, real_cred));
 }
 
